@@ -1,0 +1,121 @@
+// Package approvals holds the request to countersign one step: its revisions,
+// its life and its digest. It is pure; verdicts enter through approvals/decisions.
+package approvals
+
+import (
+	"encoding/json"
+	"time"
+
+	"countersign/approvals/policy"
+	"countersign/internal/fsm"
+	"countersign/tools"
+)
+
+// State is where an approval is in its life.
+type State string
+
+// The states of an approval.
+const (
+	Pending    State = "pending"
+	Approved   State = "approved"
+	Rejected   State = "rejected"
+	Answered   State = "answered"
+	Expired    State = "expired"
+	Cancelled  State = "cancelled"
+	Superseded State = "superseded"
+	Redeemed   State = "redeemed"
+	Lapsed     State = "lapsed"
+)
+
+// Machine is the life of an approval.
+var Machine = fsm.Machine[State]{Name: "approval", Edges: []fsm.Edge[State]{
+	{From: Pending, On: "count", To: Pending},
+	{From: Pending, On: "edit", To: Pending},
+	{From: Pending, On: "approve", To: Approved},
+	{From: Pending, On: "reject", To: Rejected},
+	{From: Pending, On: "respond", To: Answered},
+	{From: Pending, On: "expire", To: Expired},
+	{From: Pending, On: "cancel", To: Cancelled},
+	{From: Pending, On: "supersede", To: Superseded},
+	{From: Approved, On: "redeem", To: Redeemed},
+	{From: Approved, On: "lapse", To: Lapsed},
+	{From: Approved, On: "cancel", To: Cancelled},
+}}
+
+// Approval is the request to countersign one step.
+type Approval struct {
+	ID        string
+	Run       string
+	Step      int
+	Tool      string
+	Risk      tools.Risk
+	Channel   string // where its card belongs
+	ThreadTS  string
+	State     State
+	Revision  int   // the current one, from 1
+	Version   int64 // raised by every change: the compare-and-set key
+	OpenedAt  time.Time
+	ExpiresAt time.Time
+	SettledAt time.Time
+	Requester policy.Actor // the asker of the run
+	Again     string       // the uncertain step's earlier approval, or the lapsed one that this replaces
+	Why       string       // why it was asked again, in words; empty for the first
+
+	Revisions []Revision
+	Decisions []Decision
+}
+
+// Revision fixes what is countersigned.
+type Revision struct {
+	N           int
+	Args        json.RawMessage // canonical, exactly what will run
+	Requirement policy.Requirement
+	Contract    string // hash of the tool's contract
+	Preview     *tools.Preview
+	Digest      string // over the four above and the approval's id
+	By          policy.Actor
+	Reason      string // of the editor
+	At          time.Time
+}
+
+// Verdict is what a decision says.
+type Verdict string
+
+// The verdicts. Expire is the scheduler's.
+const (
+	Approve Verdict = "approve"
+	Edit    Verdict = "edit"
+	Reject  Verdict = "reject"
+	Respond Verdict = "respond"
+	Expire  Verdict = "expire"
+)
+
+// Decision is one person's verdict on one revision.
+type Decision struct {
+	ID       string
+	Approval string
+	Revision int
+	Verdict  Verdict
+	By       policy.Actor
+	Reason   string
+	Via      string // slack, cli, scheduler
+	Void     bool   // an edit voided it
+	At       time.Time
+}
+
+// Current is the revision that a decision must name.
+func (a *Approval) Current() *Revision { return &a.Revisions[a.Revision-1] }
+
+// Approvals counts the distinct people whose approval of the current revision stands.
+func (a *Approval) Approvals() int {
+	people := map[policy.Actor]bool{}
+	for _, d := range a.Decisions {
+		if d.Revision == a.Revision && !d.Void && (d.Verdict == Approve || d.Verdict == Edit && a.Current().Requirement.EditApproves) {
+			people[d.By] = true
+		}
+	}
+	return len(people)
+}
+
+// Open says whether the approval still waits or may still be redeemed.
+func (a *Approval) Open() bool { return a.State == Pending || a.State == Approved }

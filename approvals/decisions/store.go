@@ -1,0 +1,59 @@
+// Package decisions is the only door through which a verdict enters: people's
+// clicks and forms, the command line's, and the scheduler's expiry. Nothing that a
+// model's words reach can name it.
+package decisions
+
+import (
+	"context"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/approvals/policy"
+	"countersign/internal/audit"
+)
+
+// Case is an approval with what it is about.
+type Case struct {
+	Run      agent.Run
+	Step     agent.Step
+	Approval approvals.Approval
+}
+
+// Store keeps approvals. internal/store implements it on both databases.
+type Store interface {
+	// Case reads an approval with its revisions, decisions, step and run header:
+	// agent.ErrNotFound when there is none.
+	Case(ctx context.Context, approval string) (*Case, error)
+	// Step reads a run's header and one of its steps: agent.ErrNotFound when there is none.
+	Step(ctx context.Context, run string, step int) (*agent.Run, *agent.Step, error)
+	// Record writes a change in one transaction: agent.ErrSettled when the
+	// approval or a step was not as the change expects; then nothing was written.
+	Record(ctx context.Context, c Change) error
+	// Refuse writes the audit entries of something that did not count.
+	Refuse(ctx context.Context, entries []audit.Entry) error
+	// Overdue lists pending approvals whose time is over, oldest first.
+	Overdue(ctx context.Context, now time.Time, limit int) ([]string, error)
+	// Opened says whether the person was shown everything of the revision.
+	Opened(ctx context.Context, approval string, revision int, who policy.Actor) (bool, error)
+}
+
+// Change is what one verdict writes.
+type Change struct {
+	Run       string
+	Approval  string          // empty when only a step is settled
+	Version   int64           // that was read: compare-and-set
+	From, To  approvals.State // From is part of the compare-and-set
+	LiveAt    time.Time       // the approval must expire after this instant; zero for expiry itself
+	At        time.Time
+	Revision  *approvals.Revision // a new one, when edited
+	ExpiresAt time.Time           // a new end; zero: as it was
+	Decision  *approvals.Decision
+	Void      bool // the decisions so far no longer count
+	Steps     []agent.StepChange
+	Open      []approvals.Approval
+	Wake      bool      // the run is given work and rung
+	ReadyAt   time.Time // of the wake; zero: At
+	Wishes    []agent.Wish
+	Audit     []audit.Entry
+}

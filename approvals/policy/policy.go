@@ -1,0 +1,56 @@
+// Package policy decides who may run what and who may countersign it. It is
+// pure: facts in, a ruling out.
+package policy
+
+import (
+	"slices"
+	"time"
+)
+
+// Actor is a person of Slack: the workspace and the user id, never a name.
+type Actor struct {
+	Team string
+	User string
+}
+
+// Zero says that there is nobody.
+func (a Actor) Zero() bool { return a.User == "" }
+
+// Standing is what kind of account a person has in our workspace.
+type Standing string
+
+// The standings. Only members ask and decide unless the configuration says more.
+const (
+	Member      Standing = "member"
+	Guest       Standing = "guest"
+	Outsider    Standing = "outsider" // another workspace
+	Bot         Standing = "bot"
+	Deactivated Standing = "deactivated"
+)
+
+// Person is an actor with what Slack said of them just now.
+type Person struct {
+	Actor
+	Name     string // decoration only
+	Locale   string // "en-US", "zh-CN"
+	Zone     string // IANA name of the person's time zone
+	Standing Standing
+	Roles    []string // of the configuration, by user id and usergroup
+}
+
+// Has says whether the person holds one of the roles.
+func (p Person) Has(roles []string) bool {
+	return slices.ContainsFunc(p.Roles, func(r string) bool { return slices.Contains(roles, r) })
+}
+
+// Requirement is what must be met before a call may run.
+type Requirement struct {
+	Approvers    []string      `json:"approvers"` // roles; none: nobody can approve
+	Quorum       int           `json:"quorum"`    // distinct people
+	TTL          time.Duration `json:"ttl"`
+	SelfApproval bool          `json:"self_approval,omitempty"`
+	EditApproves bool          `json:"edit_approves,omitempty"`
+	Confirm      bool          `json:"confirm,omitempty"` // the button asks once more
+	StepUp       string        `json:"step_up,omitempty"` // "" or totp
+	Rule         string        `json:"rule,omitempty"`    // which rule said so
+}

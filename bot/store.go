@@ -1,0 +1,103 @@
+// Package bot is the Slack edge: events in, deliveries out.
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals/decisions"
+	"countersign/approvals/policy"
+)
+
+// Outbox keeps deliveries. A delivery names a subject and the version wanted;
+// what is posted is the subject's state at the time of posting.
+type Outbox interface {
+	// ClaimDeliveries leases up to n deliveries that are due, by priority and age.
+	ClaimDeliveries(ctx context.Context, owner string, now, until time.Time, n int) ([]Delivery, error)
+	// Intend records, before a first post, that it may happen.
+	Intend(ctx context.Context, d Delivery, now time.Time) error
+	// Delivered stores the receipt and gives the lease back. It is fenced by owner and epoch.
+	Delivered(ctx context.Context, d Delivery, done Receipt) error
+	// Pace reserves the next slot of a method in a channel, at least gap after the one
+	// before, and says how long to wait for it. Both replicas share the row.
+	Pace(ctx context.Context, method, channel string, now time.Time, gap time.Duration) (time.Duration, error)
+	// Hold forbids a method in a channel ("" : everywhere) until an instant.
+	Hold(ctx context.Context, method, channel string, until time.Time) error
+	// Wish asks for deliveries outside of a run's own commits.
+	Wish(ctx context.Context, wishes []agent.Wish, now time.Time) error
+}
+
+// Delivery is one subject's row in the outbox.
+type Delivery struct {
+	Subject  string
+	Channel  string
+	ThreadTS string
+	Priority int
+	Version  int64 // wanted
+	Done     int64 // delivered
+	PostedTS string
+	Hash     string // of what was rendered last
+	Intended bool   // a first post may have happened
+	Attempts int
+	Owner    string
+	Epoch    int64
+	Since    time.Time // when the version was first wanted
+}
+
+// Receipt is what came of a delivery.
+type Receipt struct {
+	Version  int64 // delivered; 0: none
+	PostedTS string
+	Hash     string
+	Channel  string    // where it went, when not where it was meant to
+	RetryAt  time.Time // when it failed or was put off
+	Gone     bool      // it can never be delivered
+	Error    string
+	At       time.Time
+}
+
+// Clicks keeps what people pressed until it has been acted upon.
+type Clicks interface {
+	// SaveClick stores a click; false when its id was seen.
+	SaveClick(ctx context.Context, c Click) (bool, error)
+	// OpenClicks lists clicks stored before an instant and not ended.
+	OpenClicks(ctx context.Context, before time.Time, n int) ([]Click, error)
+	// EndClick says what came of it.
+	EndClick(ctx context.Context, id, outcome string, now time.Time) error
+	// SaveOpening records that a person was shown everything of a revision.
+	SaveOpening(ctx context.Context, approval string, revision int, who policy.Actor, now time.Time) error
+	// SeenEvent stores an event's key for deduplication; true when it is new.
+	SeenEvent(ctx context.Context, key string, now time.Time) (bool, error)
+}
+
+// Click is one press of a button or one submitted form.
+type Click struct {
+	ID        string // dedupe key
+	Action    string // action or callback id
+	Actor     policy.Actor
+	Channel   string
+	MessageTS string
+	Run       string
+	Step      int
+	Approval  string
+	Revision  int
+	Digest    string
+	Input     json.RawMessage // of a form
+	At        time.Time
+}
+
+// Views reads what is drawn.
+type Views interface {
+	Load(ctx context.Context, run string) (*agent.Work, error)
+	Case(ctx context.Context, approval string) (*decisions.Case, error)
+	// Waiting lists pending approvals of an installation, soonest expiry first.
+	Waiting(ctx context.Context, installation string, n int) ([]decisions.Case, error)
+	// RunsOf lists a person's latest runs, newest first.
+	RunsOf(ctx context.Context, installation string, who policy.Actor, n int) ([]agent.Run, error)
+	// OpenRuns lists the unfinished runs of a thread, oldest first.
+	OpenRuns(ctx context.Context, t agent.Thread) ([]agent.Run, error)
+	// EarlierRuns lists the ended runs of a thread, oldest first.
+	EarlierRuns(ctx context.Context, t agent.Thread, n int) ([]agent.Run, error)
+}
