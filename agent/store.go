@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"countersign/approvals"
+	"countersign/internal/audit"
+)
+
+// Errors of the store.
+var (
+	// ErrFenced says that the lease is no longer ours: nothing was written.
+	ErrFenced = errors.New("the run's lease is held by somebody else")
+	// ErrMoved says that the run was given work meanwhile: nothing was written; load again.
+	ErrMoved = errors.New("the run was given work meanwhile")
+	// ErrNotFound says that there is no such run.
+	ErrNotFound = errors.New("no such run")
+	// ErrSettled says that a step or approval was not in the state that the change starts from.
+	ErrSettled = errors.New("already settled")
+)
+
+// Store keeps runs. internal/store implements it on both databases.
+type Store interface {
+	// Accept commits what a message means: a new run, an inbox row of an unfinished
+	// run of the same asker in the same thread, or nothing when the key was seen.
+	Accept(ctx context.Context, in Incoming) (Accepted, error)
+	// Tell commits an inbox row to a run that is not finished and raises its wake;
+	// ErrSettled when the run has ended, a quiet success when the key was seen.
+	Tell(ctx context.Context, m Message, key string) error
+	// Claim takes the lease of a run that is due: not terminal, wake > seen, ready,
+	// and unowned or its lease over. It gives nil when the run is not due.
+	Claim(ctx context.Context, run string, lease Lease, now time.Time) (*Run, error)
+	// Load reads everything of a run: ErrNotFound when there is none.
+	Load(ctx context.Context, run string) (*Work, error)
+	// Commit writes a change in one transaction, the fence first, the audit last.
+	// It gives the run's wake as it is after the commit. On any error nothing was written.
+	Commit(ctx context.Context, f Fence, c Change) (wake int64, err error)
+}
+
+// Incoming is a message of a person that may start a run.
+type Incoming struct {
+	Key    string // dedupe key: installation, channel and message ts
+	Run    Run    // as it would be inserted, State Init, Wake 1
+	Follow bool   // it may only follow an unfinished run: it starts none
+	Name   string // of the person, decoration
+	Wishes []Wish
+	Audit  []audit.Entry
+}
+
+// Accepted says what became of an incoming message.
+type Accepted struct {
+	Run     string // the run it started or reached; empty when it was a duplicate or nothing to follow
+	Started bool
+	Seen    bool // the key was seen before
+}
+
+// Work is a run with everything it needs to go on.
+type Work struct {
+	Run       Run
+	Turns     []Turn
+	Steps     []Step
+	Inbox     []Message                      // not yet consumed, in order of arrival
+	Approvals map[string]*approvals.Approval // by id, of steps that are not settled
+}
+
+// Fence is what a commit must find: the lease, and the wake unless it is negative.
+type Fence struct {
+	Run   string
+	Owner string
+	Epoch int64
+	Wake  int64 // -1: the run may have been given work meanwhile
+	Now   time.Time
+	Until time.Time // the lease's new end, written with every commit; zero: unchanged
+}
+
+// Change is what one commit writes. Zero fields are not written.
+type Change struct {
+	Run       *Run // the whole header as it should be, without wake and lease; Seen only with Park
+	Park      bool // give the lease back and set seen: requires a wake in the fence
+	Yield     bool // give the lease back and leave the run due at Run.ReadyAt
+	Turn      *Turn
+	NewSteps  []Step
+	Steps     []StepChange
+	Open      []approvals.Approval // with their first revision (and decisions, if any were carried over)
+	Approvals []ApprovalChange
+	Consumed  []Consumed
+	Wishes    []Wish
+	Audit     []audit.Entry
+}
+
+// StepChange moves a step from a state: compare-and-set.
+type StepChange struct {
+	From StepState
+	Step Step // as it should be; the proposal is not written
+}
+
+// ApprovalChange moves an approval: compare-and-set on version.
+type ApprovalChange struct {
+	ID      string
+	From    approvals.State
+	To      approvals.State
+	Version int64 // that was read; -1: whatever it is
+	At      time.Time
+}
+
+// Consumed says that an inbox message went into a turn's request (or was acted upon).
+type Consumed struct {
+	ID   string
+	Turn int
+}
+
+// Wish asks for the delivery of a subject's current state. Wanting the same
+// subject again raises its version.
+type Wish struct {
+	Subject  string // run/<id>/progress, run/<id>/answer, approval/<id>/card/<channel>, home/<user>
+	Channel  string
+	ThreadTS string
+	Priority int // lower goes first
+	ReadyAt  time.Time
+}
+
+// Priorities of deliveries.
+const (
+	PriorityCard     = 0
+	PriorityAnswer   = 1
+	PriorityProgress = 2
+	PriorityHome     = 3
+)

@@ -1,0 +1,89 @@
+package approvals
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"countersign/approvals/policy"
+	"countersign/tools"
+)
+
+// Seal computes a revision's digest: over the approval, the number, the tool,
+// the arguments, the requirement, the contract and the preview. Parts are
+// length-prefixed, so that no two different revisions have the same bytes.
+func (a *Approval) Seal(r Revision) (string, error) {
+	requirement, err := json.Marshal(r.Requirement)
+	if err != nil {
+		return "", fmt.Errorf("seal requirement: %w", err)
+	}
+	preview, err := json.Marshal(r.Preview)
+	if err != nil {
+		return "", fmt.Errorf("seal preview: %w", err)
+	}
+	h := sha256.New()
+	for _, part := range [][]byte{
+		[]byte(a.ID), []byte(strconv.Itoa(r.N)), []byte(a.Tool), r.Args, requirement, []byte(r.Contract), preview,
+	} {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
+		h.Write(n[:])
+		h.Write(part)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Opening is what an approval is opened with.
+type Opening struct {
+	ID        string
+	Run       string
+	Step      int
+	Spec      tools.Spec
+	Risk      tools.Risk
+	Channel   string
+	ThreadTS  string
+	Requester policy.Actor
+	Args      json.RawMessage
+	Contract  string
+	Preview   *tools.Preview
+	Needs     policy.Requirement
+	Again     string // the approval that this one replaces
+	Why       string // why it is asked again
+	Now       time.Time
+}
+
+// Open makes a pending approval with its first revision.
+func Open(o Opening) (Approval, error) {
+	a := Approval{
+		ID: o.ID, Run: o.Run, Step: o.Step, Tool: o.Spec.Name, Risk: o.Risk, Channel: o.Channel, ThreadTS: o.ThreadTS,
+		State: Pending, Revision: 1, Version: 1, OpenedAt: o.Now, ExpiresAt: o.Now.Add(o.Needs.TTL),
+		Requester: o.Requester, Again: o.Again, Why: o.Why,
+	}
+	r := Revision{N: 1, Args: o.Args, Requirement: o.Needs, Contract: o.Contract, Preview: o.Preview, At: o.Now}
+	digest, err := a.Seal(r)
+	if err != nil {
+		return Approval{}, err
+	}
+	r.Digest = digest
+	a.Revisions = []Revision{r}
+	return a, nil
+}
+
+// Requesters are the people whose words or edits shaped the current revision:
+// the asker, and whoever edited it so far.
+func (a *Approval) Requesters() []policy.Actor {
+	out := []policy.Actor{a.Requester}
+	for _, r := range a.Revisions[:a.Revision] {
+		if !r.By.Zero() {
+			out = append(out, r.By)
+		}
+	}
+	return out
+}
+
+// CardSubject names the card's delivery.
+func CardSubject(approval, channel string) string { return "approval/" + approval + "/card/" + channel }
