@@ -1,0 +1,192 @@
+package docs
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Bounds of one answer.
+const (
+	maxHits     = 8   // passages
+	maxPerDoc   = 3   // passages of one document
+	maxPassage  = 300 // characters of a passage
+	maxIDsShown = 20  // ids told when nothing was found
+)
+
+// hit is one line that answers a query.
+type hit struct {
+	doc   *document
+	line  int // from 0
+	score float64
+}
+
+// place is where a hit stands, as people write it.
+func (h hit) place() string { return fmt.Sprintf("%s:%d", h.doc.path, h.line+1) }
+
+// term is one piece of a query and how much finding it says.
+type term struct {
+	text   string
+	weight float64
+}
+
+// rank finds the lines that answer a query best: those with more of its terms
+// and with rarer ones, in documents that have more of them.
+func rank(documents []*document, query string) []hit {
+	weighed := weigh(documents, terms(query))
+	phrase := fold(strings.TrimSpace(query))
+	var hits []hit
+	for _, d := range documents {
+		hits = append(hits, best(d, weighed, phrase)...)
+	}
+	return top(hits, maxHits)
+}
+
+// top keeps the n hits with the highest scores, equal ones in their order.
+func top(hits []hit, n int) []hit {
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	return hits[:min(len(hits), n)]
+}
+
+// weigh gives each term found anywhere a weight: the rarer, the heavier.
+func weigh(documents []*document, texts []string) []term {
+	var weighed []term
+	for _, text := range texts {
+		found := 0
+		for _, d := range documents {
+			if strings.Contains(d.heading, text) || strings.Contains(d.body, text) {
+				found++
+			}
+		}
+		if found > 0 {
+			weighed = append(weighed, term{text, math.Log(1 + float64(len(documents))/float64(found))})
+		}
+	}
+	return weighed
+}
+
+// best are the lines of one document with the highest scores. What its heading
+// and the whole of it have of the terms counts a little for every line.
+func best(d *document, terms []term, phrase string) []hit {
+	heading, whole := score(d.heading, terms), score(d.body, terms)
+	var hits []hit
+	for i, line := range d.folded {
+		own := score(line, terms)
+		if own == 0 {
+			continue
+		}
+		if strings.Contains(line, phrase) {
+			own *= 2
+		}
+		hits = append(hits, hit{doc: d, line: i, score: own + heading/2 + whole/4})
+	}
+	if len(hits) == 0 && heading > 0 {
+		hits = append(hits, hit{doc: d, score: heading})
+	}
+	return top(hits, maxPerDoc)
+}
+
+func score(folded string, terms []term) float64 {
+	total := 0.0
+	for _, t := range terms {
+		if strings.Contains(folded, t.text) {
+			total += t.weight
+		}
+	}
+	return total
+}
+
+// fold makes two spellings of a word equal.
+func fold(text string) string { return strings.ToLower(text) }
+
+// terms takes a query apart. Words are what stands between spaces and signs.
+// Chinese, Japanese and Korean write no spaces, so their runs become pairs of
+// neighbours: 账户余额 is found by 余额, and by a question that has it inside.
+func terms(query string) []string {
+	var list []string
+	for _, run := range runs(fold(query)) {
+		runes := []rune(run)
+		if !isCJK(runes[0]) || len(runes) <= 2 {
+			list = append(list, run)
+			continue
+		}
+		for i := range len(runes) - 1 {
+			list = append(list, string(runes[i:i+2]))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// runs splits at whatever is no letter or digit, and where a script without
+// spaces begins or ends.
+func runs(text string) []string {
+	var list []string
+	var run []rune
+	end := func() {
+		if len(run) > 0 {
+			list = append(list, string(run))
+		}
+		run = nil
+	}
+	for _, r := range text {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '_' {
+			end()
+			continue
+		}
+		if len(run) > 0 && isCJK(run[0]) != isCJK(r) {
+			end()
+		}
+		run = append(run, r)
+	}
+	end()
+	return list
+}
+
+func isCJK(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+// passages writes the hits for the model, with id, file and line.
+func passages(query string, documents []*document, hits []hit) string {
+	var b strings.Builder
+	if len(hits) == 0 {
+		fmt.Fprintf(&b, "nothing found for %q in %d documents", query, len(documents))
+		if len(documents) > 0 {
+			fmt.Fprintf(&b, "; they are: %s", ids(documents))
+		}
+		return b.String()
+	}
+	for i, h := range hits {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, "%s (%s) %s\n%s", h.doc.id, h.place(), h.doc.title, passage(h))
+	}
+	return b.String()
+}
+
+// passage is the line with its neighbours.
+func passage(h hit) string {
+	var lines []string
+	for i := max(0, h.line-1); i <= min(len(h.doc.lines)-1, h.line+1); i++ {
+		if line := strings.TrimSpace(h.doc.lines[i]); line != "" {
+			lines = append(lines, "  "+cut(line, maxPassage))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func ids(documents []*document) string {
+	var list []string
+	for _, d := range documents[:min(len(documents), maxIDsShown)] {
+		list = append(list, d.id)
+	}
+	if more := len(documents) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("… and %d more", more))
+	}
+	return strings.Join(list, ", ")
+}
