@@ -1,0 +1,38 @@
+package config
+
+// feature is a part of the configuration whose work this version cannot do yet.
+type feature struct {
+	key   string             // the setting that asks for it
+	what  string             // the feature, as people call it
+	asked func(*Config) bool // whether the configuration wants it
+}
+
+// unavailable lists what the file may say but this version cannot do. Such a
+// setting stops the start: one that is read and then ignored is worse than none.
+// Whoever builds a feature deletes its line.
+var unavailable = []feature{
+	{"model.api", "the Responses API", func(c *Config) bool { return c.Model.API == "responses" }},
+	{"model.small", "a second model for summaries", func(c *Config) bool { return c.Model.Small != "" && c.Model.Small != c.Model.Name }},
+	{"limits.max_cost", "a cost limit", func(c *Config) bool { return c.Limits.MaxCost > 0 }},
+	{"approvals.quorum", "a quorum above 1", func(c *Config) bool { return c.Approvals.Quorum > 1 }},
+	{"approvals.remind", "reminders", func(c *Config) bool { return len(c.Approvals.Remind) > 0 }},
+	{"approvals.escalate", "escalation", func(c *Config) bool { return c.Approvals.Escalate != nil }},
+	{"approvals.edit_approves", "an edit that somebody else must approve", func(c *Config) bool { return !c.Approvals.EditApproves }},
+	{"approvals.step_up", "a second proof for decisions", func(c *Config) bool { return c.Approvals.StepUp == "totp" }},
+	{"approvals.cli", "deciding on the command line", func(c *Config) bool { return c.Approvals.CLI }},
+	{"redact", "masking by patterns of one's own", func(c *Config) bool { return len(c.Redact) > 0 }},
+	{"rules", "rules", func(c *Config) bool { return len(c.Rules) > 0 }},
+	{"tools.metrics", "metrics tools", func(c *Config) bool { return c.Tools.Metrics != nil }},
+	{"tools.sandbox", "the sandbox", func(c *Config) bool { return c.Tools.Sandbox != nil }},
+	{"tools.mcp", "MCP servers", func(c *Config) bool { return len(c.Tools.MCP) > 0 }},
+	{"schedules", "scheduled runs", func(c *Config) bool { return len(c.Schedules) > 0 }},
+}
+
+// available refuses each setting that asks for a feature of a later version.
+func (k *checker) available() {
+	for _, f := range unavailable {
+		if f.asked(k.Config) {
+			k.fail(f.key, "not available in this version: %s", f.what)
+		}
+	}
+}
