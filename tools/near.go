@@ -79,7 +79,7 @@ func stem(name string) string {
 func distance(a, b []rune) int {
 	const longest = 256
 	if len(a) > longest || len(b) > longest {
-		return longest
+		return max(len(a), len(b))
 	}
 	var before []int
 	row := make([]int, len(b)+1)
