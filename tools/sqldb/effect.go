@@ -1,0 +1,143 @@
+package sqldb
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"slices"
+	"strconv"
+	"strings"
+
+	"countersign/tools"
+)
+
+// effect is what a change did, or would do, to the rows of one table.
+type effect struct {
+	verb    string // insert, update or delete
+	table   string // full name, for people
+	columns []string
+	keys    []int    // places of the key columns
+	clock   []string // columns left out of the comparison
+	named   []string // columns that an insert gives values for; nil: all
+	rows    []rowChange
+	count   int // rows in all; more than len(rows) when the cap was reached
+}
+
+// rowChange is one row; before is nil for an insert, after for a delete.
+type rowChange struct{ before, after []cell }
+
+// complete says whether every row is held, so that the effect can be compared.
+func (e effect) complete() bool { return e.count == len(e.rows) }
+
+// material is what must be the same when the statement runs for good.
+func (e effect) material(sql string) map[string]string {
+	return map[string]string{
+		"statement": hexOf(sha256.Sum256([]byte(sql))),
+		"table":     e.table,
+		"count":     strconv.Itoa(e.count),
+		"before":    e.digest(func(r rowChange) []cell { return r.before }),
+		"after":     e.digest(func(r rowChange) []cell { return r.after }),
+	}
+}
+
+// digest is over the rows in any order, as the database may give them in another one.
+func (e effect) digest(side func(rowChange) []cell) string {
+	sums := make([]string, 0, len(e.rows))
+	for _, r := range e.rows {
+		sums = append(sums, e.rowDigest(side(r)))
+	}
+	slices.Sort(sums)
+	return hexOf(sha256.Sum256([]byte(strings.Join(sums, "\n"))))
+}
+
+func (e effect) rowDigest(row []cell) string {
+	h := sha256.New()
+	for i, c := range row {
+		if e.compared(i) {
+			writePart(h, e.columns[i])
+			writePart(h, strconv.FormatBool(c.null))
+			writePart(h, c.text)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// compared says whether column i is part of the comparison: not when its value is
+// made when the statement runs (the clock, a generated key).
+func (e effect) compared(i int) bool {
+	name := strings.ToLower(e.columns[i])
+	return !slices.Contains(e.clock, name) && (e.named == nil || slices.Contains(e.named, name))
+}
+
+func writePart(h hash.Hash, text string) {
+	var size [8]byte
+	binary.BigEndian.PutUint64(size[:], uint64(len(text)))
+	h.Write(size[:])
+	h.Write([]byte(text))
+}
+
+func hexOf(sum [sha256.Size]byte) string { return hex.EncodeToString(sum[:]) }
+
+// agreement compares what runs with what the approvers were shown.
+func agreement(sql string, shown tools.Preview) func(effect) error {
+	return func(e effect) error {
+		now := e.material(sql)
+		switch {
+		case now["count"] != shown.Material["count"]:
+			return changed(rowsOf(shown.Material["count"]) + " when shown, " + grouped(e.count) + " now; nothing was changed.")
+		case now["before"] != shown.Material["before"]:
+			return changed("The rows are not what they were when they were shown; nothing was changed.")
+		case now["after"] != shown.Material["after"]:
+			return changed("The rows would not become what was shown; nothing was changed.")
+		case now["statement"] != shown.Material["statement"], now["table"] != shown.Material["table"]:
+			return changed("This is not the statement that was shown; nothing was changed.")
+		}
+		return nil
+	}
+}
+
+func changed(message string) *tools.Failure {
+	return &tools.Failure{Code: "changed", Message: message}
+}
+
+// rowsOf writes a stored count as "3 rows".
+func rowsOf(count string) string {
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		return "an unknown number of rows"
+	}
+	return plural(n)
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return grouped(n) + " rows"
+}
+
+// grouped writes 3000 as 3,000.
+func grouped(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// done is the line for "Changed: …".
+func (e effect) done(database string) string {
+	return pastTense(e.verb) + " " + plural(e.count) + " in " + database + "." + e.table
+}
+
+func pastTense(verb string) string {
+	switch verb {
+	case "insert":
+		return "inserted"
+	case "delete":
+		return "deleted"
+	default:
+		return "updated"
+	}
+}

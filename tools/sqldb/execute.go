@@ -1,0 +1,128 @@
+package sqldb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"countersign/tools"
+)
+
+// executeTool is execute_sql.
+type executeTool struct{ toolSet }
+
+func newExecuteTool(writable []*database, limits Limits) executeTool {
+	return executeTool{toolSet{writable, limits}}
+}
+
+// Spec describes execute_sql.
+func (t executeTool) Spec() tools.Spec {
+	return t.spec(tools.Spec{
+		Name: "execute_sql",
+		Description: "Change data with one SQL statement (INSERT, UPDATE, DELETE; CREATE, ALTER or DROP of tables, indexes, views). " +
+			"A person sees the affected rows and approves. Databases: " + t.dialects() + ".",
+		Risk: tools.High, Effects: true,
+	}, true)
+}
+
+// Check refuses what is not one changing statement.
+func (t executeTool) Check(_ context.Context, raw json.RawMessage) error {
+	_, _, err := t.statement(raw)
+	return err
+}
+
+func (t executeTool) statement(raw json.RawMessage) (*database, statement, error) {
+	d, a, err := t.choose(raw)
+	if err != nil {
+		return nil, statement{}, err
+	}
+	s, err := parseOne(d.dialect, a.SQL)
+	if err != nil {
+		return d, s, err
+	}
+	return d, s, checkWrite(s)
+}
+
+// Preview tries the change, rolls it back and shows the rows before and after. An
+// error of the statement itself is a Failure: it would fail when it runs, too. On
+// Postgres a key that the table generates is used up by the trial of an insert.
+func (t executeTool) Preview(ctx context.Context, c tools.Call) (tools.Preview, error) {
+	d, s, err := t.statement(c.Args)
+	if err != nil {
+		return tools.Preview{}, err
+	}
+	ch, why := planChange(s)
+	if why != "" {
+		return unseen(s, why), nil
+	}
+	limited, cancel := context.WithTimeout(ctx, t.limits.Timeout)
+	defer cancel()
+	e, why, err := d.engine.try(limited, ch)
+	switch {
+	case err != nil:
+		return tools.Preview{}, d.failure(ctx, err, s)
+	case why != "":
+		return unseen(s, why), nil
+	case !e.complete():
+		return unseen(s, untried("It would change "+grouped(e.count)+" rows, more than the "+grouped(t.limits.Changes)+" that can be shown and compared.")), nil
+	}
+	return tools.Preview{Summary: e.summary(), Detail: e.draw(), Material: e.material(s.text)}, nil
+}
+
+// unseen is the preview of a statement that is not tried beforehand.
+func unseen(s statement, why untried) tools.Preview {
+	return tools.Preview{Summary: "effect not shown", Detail: s.text, Untried: string(why), Material: effectless(s)}
+}
+
+func effectless(s statement) map[string]string {
+	return map[string]string{"statement": effect{}.material(s.text)["statement"]}
+}
+
+// Call runs the statement in one transaction. Where an effect was shown, it commits
+// only the same effect. Any *tools.Failure means that nothing was committed; another
+// error means that the answer to the commit was lost.
+func (t executeTool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
+	d, s, err := t.statement(c.Args)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, t.limits.Timeout)
+	defer cancel()
+	a, err := d.application(s, c.Preview)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	done, err := d.engine.apply(limited, a)
+	if errors.Is(err, errUnknown) {
+		return tools.Result{}, errUnknown
+	}
+	if err != nil {
+		return tools.Result{}, d.failure(ctx, err, s)
+	}
+	return d.report(a, done), nil
+}
+
+// application joins the statement with what was shown of it.
+func (d *database) application(s statement, shown *tools.Preview) (application, error) {
+	a := application{statement: s}
+	if shown == nil || shown.Untried != "" {
+		return a, nil
+	}
+	ch, why := planChange(s)
+	if why != "" {
+		return a, changed("The effect could be shown before and cannot now. " + string(why))
+	}
+	a.change, a.agrees = &ch, agreement(s.text, *shown)
+	return a, nil
+}
+
+func (d *database) report(a application, done applied) tools.Result {
+	line := "ran " + a.verb() + " in " + d.Name
+	if a.verb() == "insert" || a.verb() == "update" || a.verb() == "delete" {
+		line = pastTense(a.verb()) + " " + plural(done.rows) + " in " + d.Name
+	}
+	if ch, why := planChange(a.statement); why == "" {
+		line += "." + ch.table
+	}
+	return tools.Result{Text: "Done: " + line + ".", Summary: line, Effect: line}
+}

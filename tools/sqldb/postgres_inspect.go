@@ -1,0 +1,219 @@
+package sqldb
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// pgTarget describes the table of a change: what it is, and what a change sets off.
+const pgTarget = `SELECT n.nspname || '.' || c.relname, c.relkind::text,
+	(SELECT count(*) FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgenabled <> 'D'),
+	(SELECT count(*) FROM pg_rewrite w WHERE w.ev_class = c.oid),
+	(SELECT count(*) FROM pg_inherits i WHERE i.inhparent = c.oid),
+	(SELECT count(*) FROM pg_constraint k WHERE k.confrelid = c.oid AND k.contype = 'f'
+	  AND CASE $2 WHEN 'delete' THEN k.confdeltype WHEN 'update' THEN k.confupdtype ELSE 'a' END NOT IN ('a', 'r')),
+	(SELECT count(*) FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'x'),
+	(SELECT count(*) FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> ''),
+	(SELECT count(*) FROM pg_operator o JOIN pg_proc p ON p.oid = o.oprcode WHERE p.oid >= 16384 AND p.provolatile = 'v'),
+	(SELECT count(*) FROM pg_cast k JOIN pg_proc p ON p.oid = k.castfunc WHERE p.oid >= 16384 AND p.provolatile = 'v')
+	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)`
+
+// pgExpressions are the expressions that a change of the table evaluates beside its own.
+const pgExpressions = `WITH target AS (SELECT to_regclass($1)::oid AS oid)
+	SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d, target WHERE d.adrelid = target.oid
+	UNION ALL SELECT pg_get_expr(k.conbin, k.conrelid) FROM pg_constraint k, target WHERE k.conrelid = target.oid AND k.conbin IS NOT NULL
+	UNION ALL SELECT pg_get_expr(k.conbin, 0) FROM pg_constraint k, pg_attribute a, target WHERE a.attrelid = target.oid AND k.contypid = a.atttypid AND a.attnum > 0
+	UNION ALL SELECT pg_get_expr(i.indexprs, i.indrelid) FROM pg_index i, target WHERE i.indrelid = target.oid AND i.indexprs IS NOT NULL
+	UNION ALL SELECT pg_get_expr(i.indpred, i.indrelid) FROM pg_index i, target WHERE i.indrelid = target.oid AND i.indpred IS NOT NULL
+	UNION ALL SELECT pg_get_expr(p.polwithcheck, p.polrelid) FROM pg_policy p, target WHERE p.polrelid = target.oid AND p.polwithcheck IS NOT NULL
+	UNION ALL SELECT pg_get_expr(p.polqual, p.polrelid) FROM pg_policy p, target WHERE p.polrelid = target.oid AND p.polqual IS NOT NULL`
+
+// inspectTable says why a change of its table is not tried.
+func (c pgConn) inspectTable(ctx context.Context, ch change) (untried, error) {
+	rows, err := c.rows(ctx, pgTarget, ch.table, ch.verb)
+	if err != nil {
+		return "", err
+	}
+	if len(rows) == 0 {
+		return "", c.missing(ctx, ch)
+	}
+	const cannot = "Its effect cannot be previewed without doing it: "
+	r := rows[0]
+	name := untried(r[0].text)
+	for i, why := range []untried{
+		"", "", name + " has triggers.", name + " has rules.", name + " has partitions or child tables.",
+		"it would change rows of other tables that refer to " + name + ".", name + " has an exclusion constraint.",
+		name + " has computed columns.", "the database has operators of its own with effects.", "the database has casts of its own with effects.",
+	} {
+		if i >= 2 && r[i].text != "0" {
+			return cannot + why, nil
+		}
+	}
+	if r[1].text != "r" {
+		return cannot + name + " is not an ordinary table.", nil
+	}
+	return c.inspectExpressions(ctx, ch)
+}
+
+// missing lets the server itself say what is wrong with the table's name.
+func (c pgConn) missing(ctx context.Context, ch change) error {
+	_, err := c.rows(ctx, "EXPLAIN "+ch.text)
+	if err == nil {
+		return refuse("The table " + ch.table + " cannot be found.")
+	}
+	return err
+}
+
+func (c pgConn) inspectExpressions(ctx context.Context, ch change) (untried, error) {
+	rows, err := c.rows(ctx, pgExpressions, ch.table)
+	if err != nil {
+		return "", err
+	}
+	allowed := slices.Concat(plainCalls, clockCalls, defaultCalls)
+	names := ch.calls()
+	for _, r := range rows {
+		found, why := strangeIn(r[0].text, allowed)
+		if why != "" {
+			return why, nil
+		}
+		names = append(names, found...)
+	}
+	return c.inspectNames(ctx, names)
+}
+
+// strangeIn reads an expression that the server wrote.
+func strangeIn(text string, allowed []string) (calls []string, why untried) {
+	tokens, err := lex(postgresDialect, text)
+	if err != nil {
+		return nil, notReadable
+	}
+	s := statement{dialect: postgresDialect, text: text, tokens: tokens}
+	for _, call := range s.calls() {
+		if !slices.Contains(allowed, strings.TrimPrefix(call, "pg_catalog.")) {
+			return nil, strangeCalls + untried(call) + "(), through the table or the plan, which is not on the list of functions that only compute."
+		}
+	}
+	return s.calls(), ""
+}
+
+// inspectNames makes sure that a listed name is the server's own function and no namesake.
+func (c pgConn) inspectNames(ctx context.Context, names []string) (untried, error) {
+	for i, name := range names {
+		names[i] = lastName(name)
+	}
+	rows, err := c.rows(ctx, `SELECT p.proname FROM pg_catalog.pg_proc p WHERE p.proname = ANY($1::name[])
+		AND p.oid >= 16384 AND p.provolatile = 'v' LIMIT 1`, pgArray(names))
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	return strangeCalls + untried(rows[0][0].text) + "(), which this database defines in its own way.", nil
+}
+
+func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// plainNodes are plan nodes that compute from ordinary tables.
+var plainNodes = []string{
+	"ModifyTable", "Result", "Append", "MergeAppend", "Seq Scan", "Sample Scan", "Index Scan", "Index Only Scan", "Bitmap Index Scan",
+	"Bitmap Heap Scan", "BitmapAnd", "BitmapOr", "Tid Scan", "Tid Range Scan", "Subquery Scan", "Values Scan", "Nested Loop", "Merge Join",
+	"Hash Join", "Hash", "Materialize", "Memoize", "Sort", "Incremental Sort", "Group", "Aggregate", "WindowAgg", "Unique", "SetOp", "Limit",
+}
+
+// plainKeys of a plan hold no expressions.
+var plainKeys = []string{
+	"Node Type", "Operation", "Parent Relationship", "Subplan Name", "Relation Name", "Schema", "Alias", "Index Name", "Strategy",
+	"Partial Mode", "Join Type", "Scan Direction", "Command",
+}
+
+// inspectPlan reads the server's plan of the change: foreign tables, functions in
+// FROM, and what views and policies bring in show there.
+func (c pgConn) inspectPlan(ctx context.Context, ch change) (untried, error) {
+	rows, err := c.rows(ctx, "EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) "+ch.text)
+	if err != nil {
+		return "", err
+	}
+	var plans []map[string]any
+	if len(rows) != 1 || json.Unmarshal([]byte(rows[0][0].text), &plans) != nil {
+		return notReadable, nil
+	}
+	v := planVisitor{}
+	for _, p := range plans {
+		v.node(p)
+	}
+	if v.why == "" && v.writes != 1 {
+		v.why = "Its effect cannot be previewed without doing it: it changes more than one table."
+	}
+	if v.why != "" {
+		return v.why, nil
+	}
+	return c.inspectNames(ctx, v.calls)
+}
+
+// planVisitor walks a plan.
+type planVisitor struct {
+	why    untried
+	writes int
+	calls  []string
+}
+
+func (v *planVisitor) node(fields map[string]any) {
+	if kind, ok := fields["Node Type"].(string); ok {
+		if !slices.Contains(plainNodes, kind) {
+			v.why = "Its effect cannot be previewed without doing it: it needs a " + untried(kind) + "."
+		}
+		if kind == "ModifyTable" {
+			v.writes++
+		}
+	}
+	for key, value := range fields {
+		if !slices.Contains(plainKeys, key) {
+			v.value(value)
+		}
+	}
+}
+
+func (v *planVisitor) value(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		v.node(value)
+	case []any:
+		for _, item := range value {
+			v.value(item)
+		}
+	case string:
+		found, why := strangeIn(value, slices.Concat(plainCalls, clockCalls, defaultCalls))
+		if why != "" {
+			v.why = why
+		}
+		v.calls = append(v.calls, found...)
+	}
+}
+
+// target lists the columns of the table of a change.
+func (c pgConn) target(ctx context.Context, ch change) (effect, untried, error) {
+	e := effect{verb: ch.verb, clock: ch.clock}
+	if ch.verb == "insert" {
+		e.named = ch.columns
+	}
+	rows, err := c.rows(ctx, `SELECT n.nspname || '.' || c.relname, a.attname,
+		EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND a.attnum = ANY(i.indkey))
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+		WHERE c.oid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`, ch.table)
+	for i, r := range rows {
+		e.table = strings.TrimPrefix(r[0].text, "public.")
+		e.columns = append(e.columns, r[1].text)
+		if r[2].text == "t" {
+			e.keys = append(e.keys, i)
+		}
+	}
+	switch {
+	case err != nil:
+		return e, "", err
+	case ch.verb == "update" && len(e.keys) == 0:
+		return e, "Its effect cannot be previewed without doing it: " + untried(e.table) + " has no primary key.", nil
+	case ch.verb == "update" && slices.ContainsFunc(e.keys, func(k int) bool { return slices.Contains(ch.columns, strings.ToLower(e.columns[k])) }):
+		return e, "Its effect cannot be previewed without doing it: it changes the key of a row.", nil
+	}
+	return e, "", nil
+}
