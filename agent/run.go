@@ -87,14 +87,15 @@ type Spent struct {
 
 // Counters are the run's memory of its own trouble; they survive every pause.
 type Counters struct {
-	Heals   int  `json:"heals"`             // reflections in a row
-	Warned  bool `json:"warned,omitempty"`  // a loop was intercepted
-	Looped  bool `json:"looped,omitempty"`  // and went on after the warning
-	Checked bool `json:"checked,omitempty"` // the check before the final answer was made
-	Denials int  `json:"denials"`           // refusals by people in a row
-	Empty   int  `json:"empty,omitempty"`   // replies in a row that could not be used
-	Trouble int  `json:"trouble,omitempty"` // failed calls of the model in a row
-	Lapses  int  `json:"lapses,omitempty"`  // approvals that lapsed before they could be redeemed
+	Heals    int  `json:"heals"`              // reflections in a row
+	Warned   bool `json:"warned,omitempty"`   // a loop was intercepted
+	Looped   bool `json:"looped,omitempty"`   // and went on after the warning
+	Checked  bool `json:"checked,omitempty"`  // the check before the final answer was made
+	Checking bool `json:"checking,omitempty"` // and the next request carries it
+	Denials  int  `json:"denials"`            // refusals by people in a row
+	Empty    int  `json:"empty,omitempty"`    // replies in a row that could not be used
+	Trouble  int  `json:"trouble,omitempty"`  // failed calls of the model in a row
+	Lapses   int  `json:"lapses,omitempty"`   // approvals that lapsed before they could be redeemed
 }
 
 // PlanItem is one item of the plan that the model keeps.

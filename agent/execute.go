@@ -1,0 +1,221 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"countersign/approvals"
+	"countersign/tools"
+)
+
+// execute runs what can run: first what a dead worker left, then reads together,
+// then calls with effects one by one.
+func (w *worker) execute(ctx context.Context) error {
+	switch w.run.State {
+	case WaitingApproval, WaitingInput:
+		w.run.InputBy = time.Time{}
+		if err := w.fire(OnRedeem); err != nil {
+			return err
+		}
+	case Planning, Eval, Reflect: // a call of an earlier turn was approved late
+		if err := w.toPlanning(); err != nil {
+			return err
+		}
+		if err := w.fire(OnCalls); err != nil {
+			return err
+		}
+	}
+	if err := w.reads(ctx); err != nil {
+		return err
+	}
+	for i := range w.steps {
+		if w.moved {
+			return nil // read what is new before the next effect
+		}
+		if err := w.effect(ctx, &w.steps[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostParallel bounds how many reads of one turn run side by side.
+const mostParallel = 4
+
+// reads runs the allowed calls without effects and commits their results at once.
+func (w *worker) reads(ctx context.Context) error {
+	var together, alone []int
+	for i, s := range w.steps {
+		if s.State != StepAllowed || s.Effects || s.Approval != "" {
+			continue
+		}
+		if t, ok := w.a.Gate.Tools.Get(s.Tool); ok && t.Spec().Parallel {
+			together = append(together, i)
+		} else {
+			alone = append(alone, i)
+		}
+	}
+	if len(together)+len(alone) == 0 {
+		return nil
+	}
+	next := make([]Step, len(w.steps))
+	var g errgroup.Group
+	g.SetLimit(mostParallel)
+	for _, i := range together {
+		g.Go(func() error { next[i] = w.read(ctx, w.steps[i]); return nil })
+	}
+	_ = g.Wait() // reads report through their steps
+	for _, i := range alone {
+		next[i] = w.read(ctx, w.steps[i])
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("reads of run %s: %w", w.run.ID, context.Cause(ctx)) // somebody else reads again
+	}
+	var c Change
+	for _, i := range append(together, alone...) {
+		w.finished(&w.steps[i], next[i])
+		c.Steps = append(c.Steps, StepChange{From: StepAllowed, Step: next[i]})
+		c.Audit = append(c.Audit, w.entry("step.ended", &next[i], map[string]any{"state": next[i].State, "outcome": next[i].Outcome}))
+		w.steps[i] = next[i]
+	}
+	if err := w.settle(&c); err != nil {
+		return err
+	}
+	return w.commit(ctx, c, false)
+}
+
+func (w *worker) read(ctx context.Context, s Step) Step {
+	s.StartedAt, s.Executed, s.Attempts = w.a.Now(), s.Proposed, s.Attempts+1
+	result, err := w.invoke(ctx, &s, nil)
+	if err != nil {
+		w.failStep(&s, asFailure(err, "error"))
+	} else {
+		w.succeedWith(&s, result)
+	}
+	return s
+}
+
+// invoke calls the tool under its timeout. A panic of the tool is an error of the call.
+func (w *worker) invoke(ctx context.Context, s *Step, preview *tools.Preview) (tools.Result, error) {
+	t, ok := w.a.Gate.Tools.Get(s.Tool)
+	if !ok {
+		return tools.Result{}, &tools.Failure{Code: "unknown_tool", Message: "the tool " + s.Tool + " is no longer there"}
+	}
+	timeout := t.Spec().Timeout
+	if timeout == 0 {
+		timeout = w.a.Gate.Timeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	result, err := tools.Execute(ctx, t, w.call(s, s.Executed, preview))
+	var known *tools.Failure
+	if err != nil && !s.Effects && !errors.As(err, &known) && errors.Is(err, context.DeadlineExceeded) {
+		return result, &tools.Failure{Code: "timeout", Message: fmt.Sprintf("no answer within %s", timeout)}
+	}
+	return result, err
+}
+
+// effect runs one call with effects, or takes one over that a dead worker left.
+func (w *worker) effect(ctx context.Context, s *Step) error {
+	switch {
+	case s.State == StepExecuting && s.Epoch != w.lease.Epoch:
+		return w.takeOver(ctx, s)
+	case s.State == StepAllowed && s.Approval != "":
+		return w.redeem(ctx, s, StepAllowed)
+	case s.State == StepUncertain && w.open[s.Approval] != nil && w.open[s.Approval].State == approvals.Approved:
+		return w.redeem(ctx, s, StepUncertain)
+	case s.State == StepAllowed && s.Effects:
+		next := *s
+		next.Executed = s.Proposed
+		return w.start(ctx, s, next, Change{}, nil)
+	}
+	return nil
+}
+
+// start commits that the step executes, then calls the tool, then commits what
+// came of it. Nothing is called unless the commit found the lease and the run unchanged.
+func (w *worker) start(ctx context.Context, s *Step, next Step, c Change, preview *tools.Preview) error {
+	from := s.State
+	next.State, next.Epoch, next.StartedAt, next.Attempts = StepExecuting, w.lease.Epoch, w.a.Now(), s.Attempts+1
+	c.Steps = append(c.Steps, StepChange{From: from, Step: next})
+	c.Audit = append(c.Audit, w.entry("step.executing", &next, map[string]any{"tool": next.Tool, "arguments": string(next.Executed), "attempt": next.Attempts}))
+	before := time.Now() // monotonic: the lease is checked against it right before the call
+	if err := w.commit(ctx, c, true); err != nil {
+		return err
+	}
+	*s = next
+	if time.Since(before) > w.a.Lease/2 {
+		return w.outcome(ctx, s, tools.Result{}, &tools.Failure{Code: "late", Message: "the lease was nearly over; the call was not made"})
+	}
+	result, err := w.invoke(ctx, s, preview)
+	return w.outcome(ctx, s, result, err)
+}
+
+// outcome commits what came of a call with effects: it succeeded, it is known to
+// have failed, or nobody knows. It is recorded even when the process is stopping.
+func (w *worker) outcome(ctx context.Context, s *Step, result tools.Result, err error) error {
+	next := *s
+	var known *tools.Failure
+	switch {
+	case err == nil:
+		w.succeedWith(&next, result)
+	case errors.As(err, &known):
+		w.failStep(&next, known)
+	default:
+		next.State, next.EndedAt, next.Code = StepUncertain, w.a.Now(), "uncertain"
+		next.Summary = cut(firstLine(w.a.Mask(err.Error())), 200)
+	}
+	w.finished(s, next)
+	c := Change{
+		Steps: []StepChange{{From: StepExecuting, Step: next}},
+		Audit: []auditEntry{w.entry("step.ended", &next, map[string]any{"state": next.State, "outcome": next.Outcome, "summary": next.Summary})},
+	}
+	if next.State == StepUncertain {
+		c.Wishes = append(c.Wishes, questionWish(&w.run, next.N, w.a.Now()))
+	}
+	w.wishCard(&c, &next)
+	*s = next
+	if err := w.settle(&c); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outcomeTimeout)
+	defer cancel()
+	return w.commit(ctx, c, false)
+}
+
+// outcomeTimeout bounds the commit of an outcome while the process stops.
+const outcomeTimeout = 3 * time.Second
+
+// wishCard lets the card say what came of the call.
+func (w *worker) wishCard(c *Change, s *Step) {
+	if a := w.open[s.Approval]; a != nil {
+		c.Wishes = append(c.Wishes, CardWishes(a, w.a.Cards, w.a.Now())...)
+	}
+}
+
+// takeOver goes on with a step that another worker was executing when it died.
+// A tool that honours its key is called once more, under the same key and bytes;
+// of any other nobody knows what happened.
+func (w *worker) takeOver(ctx context.Context, s *Step) error {
+	t, ok := w.a.Gate.Tools.Get(s.Tool)
+	spec := tools.Spec{}
+	if ok {
+		spec = t.Spec()
+	}
+	inWindow := spec.Window == 0 || w.a.Now().Sub(s.StartedAt) < spec.Window
+	if spec.Idempotent && inWindow && s.Attempts < 2 {
+		return w.start(ctx, s, *s, Change{}, w.shown(s))
+	}
+	return w.outcome(ctx, s, tools.Result{}, errors.New("the process that called it died before the outcome was stored"))
+}
+
+func (w *worker) shown(s *Step) *tools.Preview {
+	if a := w.open[s.Approval]; a != nil {
+		return a.Current().Preview
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+// Package prompts holds every sentence that countersign itself says to the
+// model, as template files.
+package prompts
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+	"text/template"
+)
+
+//go:embed templates/*.tmpl
+var files embed.FS
+
+// Prompts are the parsed templates.
+type Prompts struct {
+	set     *template.Template
+	version string
+}
+
+// New parses the templates that are built in.
+func New() (*Prompts, error) {
+	set, err := template.New("").Option("missingkey=error").ParseFS(files, "templates/*.tmpl")
+	if err != nil {
+		return nil, fmt.Errorf("parse prompts: %w", err)
+	}
+	version, err := sum()
+	if err != nil {
+		return nil, err
+	}
+	return &Prompts{set: set, version: version}, nil
+}
+
+// Version names this set of templates: it is stored with every run.
+func (p *Prompts) Version() string { return p.version }
+
+// Render fills a template, named without its ending.
+func (p *Prompts) Render(name string, data any) (string, error) {
+	var b strings.Builder
+	if err := p.set.ExecuteTemplate(&b, name+".tmpl", data); err != nil {
+		return "", fmt.Errorf("render prompt %s: %w", name, err)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// Quote frames other people's words as one JSON object on one line, so that no
+// line break or mark in them can pass for a frame of ours.
+func Quote(author, name, text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	// Three strings always encode.
+	_ = e.Encode(struct {
+		Author string `json:"author"`
+		Name   string `json:"name,omitempty"`
+		Text   string `json:"text"`
+	}{author, name, text})
+	return strings.TrimSpace(b.String())
+}
+
+func sum() (string, error) {
+	h := sha256.New()
+	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := files.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%s\x00%d\x00", path, len(text))
+		h.Write(text)
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("hash prompts: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12], nil
+}

@@ -1,0 +1,204 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"countersign/agent/llm"
+	"countersign/approvals"
+	"countersign/approvals/policy"
+	"countersign/internal/audit"
+	"countersign/internal/id"
+	"countersign/tools"
+)
+
+// called commits a turn's calls, each through the gate: allowed, awaiting a
+// countersignature, asking, or refused with what was wrong.
+func (w *worker) called(ctx context.Context, t Turn, reply llm.Reply, consumed []Consumed) error {
+	if err := w.fire(OnCalls); err != nil {
+		return err
+	}
+	person, err := w.a.Directory.Person(ctx, w.run.Asker, false)
+	if err != nil {
+		person = policy.Person{Actor: w.run.Asker} // unknown: no roles, refused where roles are needed
+	}
+	change := Change{Turn: &t, Consumed: consumed, Audit: w.auditReply(t)}
+	first := len(w.steps)
+	for _, call := range reply.Calls {
+		s := w.propose(ctx, t, call, person, &change)
+		w.steps = append(w.steps, s)
+	}
+	w.run.Turns, w.run.NextStep = t.N, len(w.steps)+1
+	change.NewSteps = w.steps[first:]
+	if err := w.settle(&change); err != nil {
+		return err
+	}
+	if err := w.commit(ctx, change, false); err != nil {
+		return err
+	}
+	w.turns = append(w.turns, t)
+	for _, c := range consumed {
+		w.drop(c.ID)
+	}
+	for i := range change.Open {
+		w.open[change.Open[i].ID] = &change.Open[i]
+	}
+	return nil
+}
+
+// propose makes one step of one call.
+func (w *worker) propose(ctx context.Context, t Turn, call llm.Call, asker policy.Person, c *Change) Step {
+	now := w.a.Now()
+	s := Step{
+		Run: w.run.ID, N: len(w.steps) + 1, Turn: t.N, CallID: w.callID(call.ID), Tool: call.Name, Raw: call.Arguments,
+		Extra: call.Extra, State: StepProposed, ProposedAt: now, Risk: tools.Low,
+	}
+	w.run.Spent.Steps++
+	if l := w.run.Limits.MaxSteps; l > 0 && w.run.Spent.Steps > l {
+		w.run.Spent.Steps = l
+		w.refuse(&s, &tools.Failure{Code: "max_steps", Message: fmt.Sprintf("the limit of %d steps is reached; this call was not made", l)})
+	} else if _, ok := w.a.control[call.Name]; ok {
+		w.control(&s)
+	} else {
+		w.gate(ctx, &s, asker, c)
+	}
+	if s.Thought == "" {
+		s.Thought = cut(firstLine(orDefault(t.Text, t.Reasoning)), 300)
+	}
+	c.Audit = append(c.Audit, w.entry("step.proposed", &s, map[string]any{
+		"tool": s.Tool, "arguments": orDefault(string(s.Proposed), cut(s.Raw, 800)), "risk": s.Risk, "state": s.State, "thought": s.Thought, "code": s.Code,
+	}))
+	if s.State == StepAsking {
+		c.Wishes = append(c.Wishes, questionWish(&w.run, s.N, now))
+	}
+	return s
+}
+
+// callID is the call's id, made ours when the reply had none or one twice.
+func (w *worker) callID(given string) string {
+	for i := range w.steps {
+		if w.steps[i].CallID == given {
+			return id.Call()
+		}
+	}
+	if given == "" {
+		return id.Call()
+	}
+	return given
+}
+
+func (w *worker) gate(ctx context.Context, s *Step, asker policy.Person, c *Change) {
+	passed := w.a.Gate.Check(ctx, Proposal{
+		Run: w.run.ID, Step: strconv.Itoa(s.N), Tool: s.Tool, Raw: s.Raw, Asker: asker, Channel: w.run.Channel, Read: w.privateSources(),
+	})
+	s.Thought, s.Proposed, s.Risk = passed.Thought, passed.Args, orRisk(passed.Ruling.Risk, passed.Spec.Risk)
+	s.Effects, s.Private = passed.Spec.Effects, passed.Spec.Private
+	if passed.Args != nil {
+		s.Fingerprint = tools.Fingerprint(s.Tool, passed.Args)
+	}
+	if passed.Refusal != nil {
+		w.refuse(s, passed.Refusal)
+		return
+	}
+	if f := w.before(s, passed.Spec); f != nil {
+		w.refuse(s, f)
+		return
+	}
+	if passed.Ruling.Outcome == policy.Run {
+		s.State = StepAllowed
+		return
+	}
+	w.await(ctx, s, passed, c)
+}
+
+// await opens the approval of a step. What it shows is taken before the commit.
+func (w *worker) await(ctx context.Context, s *Step, p Passed, c *Change) {
+	if most := w.a.OpenPerRun; most > 0 && w.awaiting() >= most {
+		w.refuse(s, &tools.Failure{Code: "too_many_open", Message: fmt.Sprintf("%d calls of this request already wait for people; wait for their results first", most)})
+		return
+	}
+	preview, failure := w.a.Gate.Preview(ctx, p.Tool, w.call(s, p.Args, nil))
+	if failure != nil {
+		w.refuse(s, failure)
+		return
+	}
+	a, err := w.openApproval(s, p, preview)
+	if err != nil {
+		w.refuse(s, asFailure(err, "error"))
+		return
+	}
+	s.State, s.Approval = StepAwaiting, a.ID
+	w.addApproval(c, a)
+}
+
+func (w *worker) openApproval(s *Step, p Passed, preview *tools.Preview) (approvals.Approval, error) {
+	now := w.a.Now()
+	return approvals.Open(approvals.Opening{
+		ID: id.New("a", now), Run: w.run.ID, Step: s.N, Spec: p.Spec, Risk: s.Risk, Channel: w.run.Channel, ThreadTS: w.run.TS,
+		Requester: w.run.Asker, Args: p.Args, Contract: p.Contract, Preview: preview, Needs: p.Ruling.Needs, Now: now,
+	})
+}
+
+func (w *worker) addApproval(c *Change, a approvals.Approval) {
+	now := w.a.Now()
+	c.Open = append(c.Open, a)
+	c.Wishes = append(c.Wishes, CardWishes(&a, w.a.Cards, now)...)
+	r := a.Current()
+	c.Audit = append(c.Audit, audit.Entry{
+		At: now, Kind: "approval.opened", Run: a.Run, Step: a.Step, Approval: a.ID, Revision: r.N, Digest: r.Digest, Via: "worker",
+		Data: w.a.data(map[string]any{"tool": a.Tool, "arguments": string(r.Args), "needs": r.Requirement, "preview": r.Preview, "why": a.Why}),
+	})
+}
+
+func (w *worker) awaiting() int {
+	n := 0
+	for _, s := range w.steps {
+		if s.State == StepAwaiting {
+			n++
+		}
+	}
+	return n
+}
+
+// call is what a tool is called with.
+func (w *worker) call(s *Step, args []byte, preview *tools.Preview) tools.Call {
+	return tools.Call{Run: w.run.ID, Step: strconv.Itoa(s.N), Asker: w.run.Asker.User, Args: args, Preview: preview}
+}
+
+func (w *worker) privateSources() []string {
+	var out []string
+	for _, s := range w.steps {
+		if s.Private && s.State == StepSucceeded {
+			out = append(out, s.Sources...)
+			if len(s.Sources) == 0 {
+				out = append(out, s.Tool)
+			}
+		}
+	}
+	return out
+}
+
+// refuse settles a step that may not run, with what the model reads about it.
+func (w *worker) refuse(s *Step, f *tools.Failure) {
+	text, err := w.a.Prompts.Render("refused", map[string]string{"Code": f.Code, "Reason": f.Message})
+	if err != nil {
+		text = f.Error()
+	}
+	if f.Pointer != "" {
+		text += " (at " + f.Pointer + ")"
+	}
+	s.State, s.Code, s.Observation, s.EndedAt = StepRefused, f.Code, text, w.a.Now()
+	s.Outcome = tools.Digest("outcome", text)
+	s.Summary = cut(firstLine(f.Message), 200)
+}
+
+func orRisk(r, otherwise tools.Risk) tools.Risk {
+	if r != "" {
+		return r
+	}
+	if otherwise != "" {
+		return otherwise
+	}
+	return tools.Low
+}

@@ -1,0 +1,168 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"countersign/agent/llm"
+)
+
+// think asks the model once and commits its reply.
+func (w *worker) think(ctx context.Context) (done bool, err error) {
+	if err := w.toPlanning(); err != nil {
+		return true, err
+	}
+	closing := w.run.Closing != HaltNone
+	if closing && w.broke() {
+		return w.conclude(ctx, Turn{}, w.canned(), nil)
+	}
+	notes, consumed, err := w.notes(ctx)
+	if err != nil {
+		return true, err
+	}
+	reply, err := w.a.Model.Complete(ctx, w.prompt(notes, closing))
+	if err != nil {
+		return w.trouble(ctx, err)
+	}
+	w.spend(reply.Usage)
+	w.run.Counters.Trouble, w.run.Counters.Empty = 0, 0
+	w.run.Counters.Checking = false
+	t := Turn{
+		Run: w.run.ID, N: len(w.turns) + 1, Notes: notes, Text: reply.Text, Reasoning: reply.Reasoning,
+		Extra: reply.Extra, Usage: reply.Usage, At: w.a.Now(),
+	}
+	if closing {
+		return w.conclude(ctx, t, reply.Text, consumed)
+	}
+	if len(reply.Calls) > 0 {
+		return false, w.called(ctx, t, reply, consumed)
+	}
+	return w.said(ctx, t, consumed)
+}
+
+// toPlanning moves the run to planning from wherever its results left it.
+func (w *worker) toPlanning() error {
+	switch w.run.State {
+	case Planning:
+		return nil
+	case Executing:
+		return w.fire(OnResults, OnAgain)
+	case Eval, Reflect:
+		return w.fire(OnAgain)
+	}
+	w.run.InputBy = time.Time{}
+	return w.fire(OnSettled)
+}
+
+func (w *worker) spend(u llm.Usage) {
+	s := &w.run.Spent
+	s.Calls++
+	s.Prompt += u.Prompt
+	s.Completion += u.Completion
+	s.Cached += u.Cached
+	s.Estimated = s.Estimated || u.Estimated
+	s.Cost += w.a.Price.Of(u)
+}
+
+// broke says that not even the last call can be paid.
+func (w *worker) broke() bool {
+	l, s := w.run.Limits, w.run.Spent
+	tokens := l.MaxTokens > 0 && s.Prompt+s.Completion >= l.MaxTokens
+	return tokens || l.MaxCost > 0 && s.Cost >= l.MaxCost
+}
+
+// said commits a reply in text: the final answer, unless people said more or the
+// plan is not done.
+func (w *worker) said(ctx context.Context, t Turn, consumed []Consumed) (bool, error) {
+	if err := w.fire(OnText); err != nil {
+		return true, err
+	}
+	if w.mustCheck() {
+		w.run.Counters.Checked, w.run.Counters.Checking = true, true
+		return false, w.keep(ctx, t, consumed, false)
+	}
+	before := w.run
+	err := w.end(ctx, ending{on: OnDone, halt: HaltDone, answer: t.Text, turn: &t, consumed: consumed})
+	if errors.Is(err, ErrMoved) { // something was said meanwhile: keep the reply, then read
+		before.Spent, w.run = w.run.Spent, before
+		w.run.Spent = before.Spent
+		return false, w.keep(ctx, t, consumed, false)
+	}
+	return true, err
+}
+
+// keep commits a turn without calls.
+func (w *worker) keep(ctx context.Context, t Turn, consumed []Consumed, guarded bool) error {
+	w.run.Turns = t.N
+	if err := w.commit(ctx, Change{Turn: &t, Consumed: consumed}, guarded); err != nil {
+		return err
+	}
+	w.turns = append(w.turns, t)
+	for _, c := range consumed {
+		w.drop(c.ID)
+	}
+	return nil
+}
+
+// conclude commits the last words after a limit: the run then waits for the
+// asker, who may allow more or stop.
+func (w *worker) conclude(ctx context.Context, t Turn, answer string, consumed []Consumed) (bool, error) {
+	if answer == "" {
+		answer = w.canned()
+	}
+	now := w.a.Now()
+	w.run.Answer, w.run.Halt = answer, w.run.Closing
+	w.run.InputBy = now.Add(w.run.Limits.InputTTL)
+	if w.run.State == Planning {
+		if err := w.fire(OnInput); err != nil {
+			return true, err
+		}
+	}
+	change := Change{
+		Wishes: []Wish{answerWish(&w.run, now)}, Consumed: consumed,
+		Audit: append(w.auditReply(t), w.entry("run.halted", nil, map[string]any{"reason": w.run.Halt, "spent": w.run.Spent})),
+	}
+	if t.N > 0 {
+		w.run.Turns, change.Turn = t.N, &t
+	}
+	return false, w.commit(ctx, change, false)
+}
+
+// trouble handles a failed call of the model: later, differently, or not at all.
+func (w *worker) trouble(ctx context.Context, err error) (done bool, fatal error) {
+	if ctx.Err() != nil {
+		return true, err // the lease is lost or the process stops: somebody goes on later
+	}
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		e = &llm.Error{Kind: llm.Overloaded, Message: "the model could not be reached", Err: err}
+	}
+	if e.Usage.Total() > 0 {
+		w.spend(e.Usage)
+	}
+	w.log.WarnContext(ctx, "the model's call failed", "kind", e.Kind, "error", e.Err)
+	c := &w.run.Counters
+	c.Trouble++
+	worthIt := e.Kind == llm.Overloaded || e.Kind == llm.Malformed
+	switch {
+	case worthIt && c.Trouble <= mostTrouble:
+		return true, w.yield(ctx, w.a.Now().Add(backoff(e, c.Trouble)))
+	case w.run.Closing != HaltNone:
+		return w.conclude(ctx, Turn{}, w.canned(), nil)
+	}
+	w.failure = string(e.Kind) + ": " + e.Message
+	return true, w.fail(ctx, HaltError)
+}
+
+// mostTrouble is how many failed calls of the model in a row a run outlives.
+const mostTrouble = 5
+
+// backoff is how long a run waits before the model is called again: what the
+// provider asked for, or doubling from one second.
+func backoff(e *llm.Error, n int) time.Duration {
+	if e.RetryAfter > 0 {
+		return e.RetryAfter
+	}
+	return min(time.Second<<(n-1), 30*time.Second)
+}
