@@ -13,7 +13,8 @@ import (
 const (
 	maxHits     = 8   // passages
 	maxPerDoc   = 3   // passages of one document
-	maxPassage  = 300 // characters of a passage
+	maxPassage  = 300 // characters of a line
+	reach       = 2   // lines before and after a hit that belong to its passage
 	maxIDsShown = 20  // ids told when nothing was found
 )
 
@@ -86,7 +87,19 @@ func best(d *document, terms []term, phrase string) []hit {
 	if len(hits) == 0 && heading > 0 {
 		hits = append(hits, hit{doc: d, score: heading})
 	}
-	return top(hits, maxPerDoc)
+	return apart(top(hits, len(hits)))
+}
+
+// apart keeps the best hits of one document whose passages do not say the same.
+func apart(hits []hit) []hit {
+	var kept []hit
+	for _, h := range hits {
+		near := func(k hit) bool { return max(k.line-h.line, h.line-k.line) <= reach }
+		if len(kept) < maxPerDoc && !slices.ContainsFunc(kept, near) {
+			kept = append(kept, h)
+		}
+	}
+	return kept
 }
 
 func score(folded string, terms []term) float64 {
@@ -169,10 +182,10 @@ func passages(query string, documents []*document, hits []hit) string {
 	return b.String()
 }
 
-// passage is the line with its neighbours.
+// passage is the line with those around it that say something.
 func passage(h hit) string {
 	var lines []string
-	for i := max(0, h.line-1); i <= min(len(h.doc.lines)-1, h.line+1); i++ {
+	for i := max(0, h.line-reach); i <= min(len(h.doc.lines)-1, h.line+reach); i++ {
 		if line := strings.TrimSpace(h.doc.lines[i]); line != "" {
 			lines = append(lines, "  "+cut(line, maxPassage))
 		}
