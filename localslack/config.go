@@ -33,6 +33,9 @@ type Config struct {
 
 	Timing Timing
 	Limits Limits
+	// UpdateDropsBlocks plays the other reading of chat.update without blocks:
+	// they go. The default keeps them, and old buttons with them.
+	UpdateDropsBlocks bool
 	// Seed makes the choice of a connection repeatable; 0 counts as 1.
 	Seed uint64
 

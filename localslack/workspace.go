@@ -2,6 +2,7 @@ package localslack
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -14,8 +15,10 @@ type Workspace struct {
 	now     func() time.Time
 	hub     *hub
 	journal *journal
+	base    string // of the server, for links
 
 	mu         sync.Mutex
+	random     *rand.Rand
 	onEvent    func(Event) // called with mu held, must not block
 	team       Team
 	app        App
@@ -35,9 +38,9 @@ type Workspace struct {
 // Event is the inner object of an Events API delivery.
 type Event map[string]any
 
-func newWorkspace(now func() time.Time) *Workspace {
+func newWorkspace(now func() time.Time, seed uint64) *Workspace {
 	return &Workspace{
-		now: now, hub: newHub(), lastTS: map[string]string{},
+		now: now, random: newRandom(seed), hub: newHub(), lastTS: map[string]string{},
 		people: map[string]Person{}, usergroups: map[string]Usergroup{}, channels: map[string]Channel{},
 		messages: map[string][]Message{}, files: map[string]File{}, homes: map[string]View{},
 		views: map[string][]View{}, statuses: map[string]Status{},

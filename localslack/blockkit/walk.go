@@ -1,0 +1,163 @@
+package blockkit
+
+import (
+	"encoding/json"
+)
+
+// Complete fills in the block ids and action ids that are missing, as Slack
+// does when it stores blocks. Blocks that do not parse come back unchanged.
+func Complete(raw json.RawMessage, id func() string) json.RawMessage {
+	var blocks []any
+	if decode(raw, &blocks) != nil {
+		return raw
+	}
+	for _, b := range blocks {
+		m, ok := b.(map[string]any)
+		if !ok {
+			continue
+		}
+		if s, _ := m["block_id"].(string); s == "" {
+			m["block_id"] = id()
+		}
+		eachElement(m, func(e map[string]any) {
+			if s, _ := e["action_id"].(string); s == "" {
+				e["action_id"] = id()
+			}
+		})
+	}
+	out, err := json.Marshal(blocks)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// eachElement visits the interactive elements of a block, those of its child
+// blocks included.
+func eachElement(block map[string]any, visit func(map[string]any)) {
+	try := func(v any) {
+		e, ok := v.(map[string]any)
+		if kind, _ := e["type"].(string); ok && interactive(kind) {
+			visit(e)
+		}
+	}
+	try(block["accessory"])
+	try(block["element"])
+	for _, key := range []string{"elements", "actions", "child_blocks"} {
+		items, _ := block[key].([]any)
+		for _, x := range items {
+			try(x)
+			if child, ok := x.(map[string]any); ok && (key == "child_blocks" || child["type"] == "card") {
+				eachElement(child, visit)
+			}
+		}
+	}
+}
+
+func interactive(kind string) bool {
+	spec, ok := elementSpecs()[kind]
+	if !ok {
+		return false
+	}
+	_, acts := spec.fields["action_id"]
+	return acts
+}
+
+// Found is an interactive element with the block that holds it.
+type Found struct {
+	BlockID  string
+	ActionID string
+	Type     string
+	Element  map[string]any // numbers are json.Number
+	Input    bool           // stands in an input block
+	Optional bool           // input blocks: may be left empty
+	Label    string         // input blocks: the label's text
+}
+
+// Elements lists the interactive elements of blocks in order.
+func Elements(raw json.RawMessage) []Found {
+	var blocks []any
+	if decode(raw, &blocks) != nil {
+		return nil
+	}
+	var out []Found
+	for _, b := range blocks {
+		out = append(out, elementsOf(b)...)
+	}
+	return out
+}
+
+func elementsOf(b any) []Found {
+	m, ok := b.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if children, ok := m["child_blocks"].([]any); ok {
+		var out []Found
+		for _, c := range children {
+			out = append(out, elementsOf(c)...)
+		}
+		return out
+	}
+	var out []Found
+	id, _ := m["block_id"].(string)
+	optional, _ := m["optional"].(bool)
+	label, _ := m["label"].(map[string]any)
+	words, _ := label["text"].(string)
+	eachElement(m, func(e map[string]any) {
+		kind, _ := e["type"].(string)
+		action, _ := e["action_id"].(string)
+		out = append(out, Found{
+			BlockID: id, ActionID: action, Type: kind, Element: e, Input: m["type"] == "input", Optional: optional, Label: words,
+		})
+	})
+	return out
+}
+
+// Texts lists every text that a reader sees, in order of the blocks: text
+// objects, rich_text elements, cells, markdown.
+func Texts(raw json.RawMessage) []string {
+	return collect(raw, func(map[string]any) bool { return true })
+}
+
+// Interpreted lists the texts in which Slack reads mentions and links: mrkdwn
+// objects and markdown blocks.
+func Interpreted(raw json.RawMessage) []string {
+	return collect(raw, func(m map[string]any) bool { return m["type"] == "mrkdwn" || m["type"] == "markdown" })
+}
+
+func collect(raw json.RawMessage, want func(map[string]any) bool) []string {
+	var v any
+	if len(raw) == 0 || decode(raw, &v) != nil {
+		return nil
+	}
+	var out []string
+	walk(v, func(m map[string]any) {
+		if s, ok := m["text"].(string); ok && want(m) {
+			out = append(out, s)
+		}
+	})
+	return out
+}
+
+// textKeys is the order in which a reader meets the parts of a block.
+var textKeys = []string{
+	"label", "title", "subtitle", "text", "body", "subtext", "fields", "hint", "accessory", "element", "placeholder", "elements", "rows",
+	"actions", "child_blocks", "tasks", "details", "output", "options", "initial_value", "positive_button", "negative_button",
+}
+
+func walk(v any, visit func(map[string]any)) {
+	switch x := v.(type) {
+	case []any:
+		for _, y := range x {
+			walk(y, visit)
+		}
+	case map[string]any:
+		visit(x)
+		for _, key := range textKeys {
+			if y, ok := x[key]; ok {
+				walk(y, visit)
+			}
+		}
+	}
+}
