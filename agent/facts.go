@@ -93,6 +93,11 @@ func (w *worker) stopped() bool {
 			return true
 		}
 	}
+	for _, s := range w.steps { // a person stopped at an outcome that nobody knows
+		if s.Code == "stopped" {
+			return true
+		}
+	}
 	return false
 }
 

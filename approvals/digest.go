@@ -1,9 +1,6 @@
 package approvals
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -25,16 +22,7 @@ func (a *Approval) Seal(r Revision) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("seal preview: %w", err)
 	}
-	h := sha256.New()
-	for _, part := range [][]byte{
-		[]byte(a.ID), []byte(strconv.Itoa(r.N)), []byte(a.Tool), r.Args, requirement, []byte(r.Contract), preview,
-	} {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
-		h.Write(n[:])
-		h.Write(part)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return tools.Digest("revision", a.ID, strconv.Itoa(r.N), a.Tool, string(r.Args), string(requirement), r.Contract, string(preview)), nil
 }
 
 // Opening is what an approval is opened with.

@@ -1,0 +1,288 @@
+package decisions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"countersign/agent"
+	"countersign/agent/prompts"
+	"countersign/approvals"
+	"countersign/approvals/policy"
+	"countersign/internal/audit"
+)
+
+// Config wires the door.
+type Config struct {
+	Store     Store
+	Directory agent.Directory
+	Gate      *agent.Gate
+	Prompts   *prompts.Prompts
+	Now       func() time.Time
+	Logger    *slog.Logger
+	Cards     string // a channel that gets every card too; empty: none
+	Lease     time.Duration
+	PerMinute int                 // runs that expiry wakes in a minute; 0: any number
+	Mask      func(string) string // hides secrets in what the record shows
+}
+
+// Door lets verdicts in. It is safe for use by several goroutines and replicas:
+// every verdict is one compare-and-set.
+type Door struct{ Config }
+
+// New makes a Door.
+func New(c Config) *Door { return &Door{Config: c} }
+
+// Attempt is a person's try to decide.
+type Attempt struct {
+	ID       string // of the click: becomes the decision's id
+	Approval string
+	Revision int
+	Digest   string
+	Verdict  approvals.Verdict
+	Args     string // of an edit: the new arguments as JSON
+	Text     string // the reason, or the answer of a respond
+	Who      policy.Actor
+	Via      string // slack, cli
+	Unseen   bool   // the card could not show everything: it counts only for somebody who opened all of it
+}
+
+// Outcome says what came of an attempt.
+type Outcome struct {
+	Case    *Case
+	Refused string // why it did not count: a key of the message catalogue; empty: it counted
+	Detail  string // a value that the sentence needs
+}
+
+// tries is how often an attempt starts over when others decide at the same time.
+const tries = 8
+
+// Decide lets one verdict in, or says why it does not count. It never decides
+// anything else than the revision and digest that the person was shown.
+func (d *Door) Decide(ctx context.Context, t Attempt) (Outcome, error) {
+	person, err := d.Directory.Person(ctx, t.Who, true)
+	if err != nil {
+		d.Logger.WarnContext(ctx, "a decider cannot be looked up", "user", t.Who.User, "error", err)
+		return d.refuse(ctx, t, nil, "cannot_check", "")
+	}
+	for range tries {
+		out, err := d.once(ctx, t, person)
+		if !errors.Is(err, agent.ErrSettled) {
+			return out, err
+		}
+	}
+	return Outcome{}, fmt.Errorf("decide %s: too many people at once", t.Approval)
+}
+
+func (d *Door) once(ctx context.Context, t Attempt, person policy.Person) (Outcome, error) {
+	c, err := d.Store.Case(ctx, t.Approval)
+	if errors.Is(err, agent.ErrNotFound) {
+		return d.refuse(ctx, t, nil, "unknown", "")
+	}
+	if err != nil {
+		return Outcome{}, fmt.Errorf("read approval %s: %w", t.Approval, err)
+	}
+	if code, detail, err := d.objection(ctx, t, c, person); err != nil || code != "" {
+		if err != nil {
+			return Outcome{}, err
+		}
+		return d.refuse(ctx, t, c, code, detail)
+	}
+	return d.apply(ctx, t, c, person)
+}
+
+// objection says why an attempt cannot count, in the order in which a person would ask.
+func (d *Door) objection(ctx context.Context, t Attempt, c *Case, person policy.Person) (code, detail string, err error) {
+	a, now := &c.Approval, d.Now()
+	switch {
+	case c.Run.Installation == "" || c.Run.ID != a.Run:
+		return "unknown", "", nil
+	case a.State != approvals.Pending:
+		return "settled", string(a.State), nil
+	case t.Revision != a.Revision || t.Digest != a.Current().Digest:
+		return "stale", "", nil
+	case !now.Before(a.ExpiresAt):
+		return "settled", string(approvals.Expired), d.expire(ctx, c, now)
+	}
+	needs := a.Current().Requirement
+	requesters := a.Requesters()
+	if r := needs.MayDecide(person, requesters); r != nil {
+		return r.Code, r.Role, nil
+	}
+	if t.Verdict == approvals.Approve && counted(a, t.Who) {
+		return "counted", "", nil
+	}
+	if t.Verdict != approvals.Approve || !t.Unseen {
+		return "", "", nil
+	}
+	seen, err := d.Store.Opened(ctx, a.ID, a.Revision, t.Who)
+	if err != nil {
+		return "", "", fmt.Errorf("read openings of %s: %w", a.ID, err)
+	}
+	if !seen {
+		return "unseen", "", nil
+	}
+	return "", "", nil
+}
+
+func counted(a *approvals.Approval, who policy.Actor) bool {
+	for _, d := range a.Decisions {
+		if d.By == who && d.Revision == a.Revision && !d.Void {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Door) apply(ctx context.Context, t Attempt, c *Case, person policy.Person) (Outcome, error) {
+	switch t.Verdict {
+	case approvals.Approve:
+		return d.approve(ctx, t, c)
+	case approvals.Reject:
+		return d.reject(ctx, t, c)
+	case approvals.Respond:
+		return d.respond(ctx, t, c)
+	case approvals.Edit:
+		return d.edit(ctx, t, c, person)
+	}
+	return d.refuse(ctx, t, c, "unknown", "")
+}
+
+// approve counts distinct people; enough of them let the step run.
+func (d *Door) approve(ctx context.Context, t Attempt, c *Case) (Outcome, error) {
+	decision := d.decision(t, c.Approval.Revision)
+	after := c.Approval
+	after.Decisions = append(append([]approvals.Decision{}, after.Decisions...), decision)
+	change := d.change(c, "count", &decision)
+	if after.Approvals() >= after.Current().Requirement.Quorum {
+		change = d.change(c, "approve", &decision)
+		d.release(&change, c)
+	}
+	return d.record(ctx, c, change)
+}
+
+// release lets the step run and gives the run work. An uncertain step stays as it
+// is: the worker runs it again from there.
+func (d *Door) release(change *Change, c *Case) {
+	if c.Step.State == agent.StepAwaiting {
+		step := c.Step
+		step.State = agent.StepAllowed
+		change.Steps = append(change.Steps, agent.StepChange{From: agent.StepAwaiting, Step: step})
+	}
+	change.Wake = true
+}
+
+func (d *Door) reject(ctx context.Context, t Attempt, c *Case) (Outcome, error) {
+	text, err := d.Prompts.Render("rejected", map[string]string{"By": t.Who.User, "Reason": t.Text})
+	if err != nil {
+		return Outcome{}, err
+	}
+	decision := d.decision(t, c.Approval.Revision)
+	change := d.change(c, "reject", &decision)
+	d.settleStep(&change, c, agent.StepRefused, "rejected", text)
+	return d.record(ctx, c, change)
+}
+
+func (d *Door) respond(ctx context.Context, t Attempt, c *Case) (Outcome, error) {
+	if t.Text == "" {
+		return d.refuse(ctx, t, c, "empty", "")
+	}
+	text, err := d.Prompts.Render("responded", map[string]string{"By": t.Who.User, "Text": t.Text})
+	if err != nil {
+		return Outcome{}, err
+	}
+	decision := d.decision(t, c.Approval.Revision)
+	change := d.change(c, "respond", &decision)
+	d.settleStep(&change, c, agent.StepAnswered, "answered", text)
+	return d.record(ctx, c, change)
+}
+
+// settleStep gives the step its one result in the same commit as the verdict.
+func (d *Door) settleStep(change *Change, c *Case, to agent.StepState, code, text string) {
+	change.Wake = true
+	if c.Step.State != agent.StepAwaiting {
+		change.Wishes = append(change.Wishes, questionWish(c, d.Now()))
+		return // of an uncertain step only the further call was refused
+	}
+	step := c.Step
+	step.State, step.Code, step.Observation, step.EndedAt = to, code, text, d.Now()
+	change.Steps = append(change.Steps, agent.StepChange{From: agent.StepAwaiting, Step: step})
+}
+
+func (d *Door) decision(t Attempt, revision int) approvals.Decision {
+	return approvals.Decision{
+		ID: t.ID, Approval: t.Approval, Revision: revision, Verdict: t.Verdict, By: t.Who, Reason: t.Text, Via: t.Via, At: d.Now(),
+	}
+}
+
+// change starts a change of an approval along its table.
+func (d *Door) change(c *Case, on string, decision *approvals.Decision) Change {
+	a, now := &c.Approval, d.Now()
+	to, err := approvals.Machine.Fire(a.State, on)
+	if err != nil {
+		to = a.State // the compare-and-set on From then finds nothing to change
+	}
+	change := Change{
+		Run: a.Run, Approval: a.ID, Version: a.Version, From: a.State, To: to, LiveAt: now, At: now, Decision: decision,
+		Wishes: append(agent.CardWishes(a, d.Cards, now), progressWish(c, now)),
+	}
+	change.Audit = append(change.Audit, d.entry(c, "approval."+on, decision))
+	return change
+}
+
+func (d *Door) entry(c *Case, kind string, decision *approvals.Decision) audit.Entry {
+	a := &c.Approval
+	e := audit.Entry{
+		At: d.Now(), Kind: kind, Run: a.Run, Step: a.Step, Approval: a.ID, Revision: a.Revision, Digest: a.Current().Digest, Via: "scheduler", Data: "{}",
+	}
+	if decision != nil {
+		e.Team, e.User, e.Via, e.Revision = decision.By.Team, decision.By.User, decision.Via, decision.Revision
+		e.Data = d.data(map[string]any{"verdict": decision.Verdict, "reason": decision.Reason})
+	}
+	return e
+}
+
+func (d *Door) data(fields map[string]any) string {
+	b, err := json.Marshal(fields)
+	if err != nil {
+		return "{}"
+	}
+	return d.Mask(string(b))
+}
+
+func (d *Door) record(ctx context.Context, c *Case, change Change) (Outcome, error) {
+	if err := d.Store.Record(ctx, change); err != nil {
+		return Outcome{}, fmt.Errorf("record %s on %s: %w", change.To, change.Approval, err)
+	}
+	after, err := d.Store.Case(ctx, change.Approval)
+	if err != nil {
+		return Outcome{Case: c}, fmt.Errorf("read approval %s: %w", change.Approval, err)
+	}
+	return Outcome{Case: after}, nil
+}
+
+// refuse audits an attempt that does not count.
+func (d *Door) refuse(ctx context.Context, t Attempt, c *Case, code, detail string) (Outcome, error) {
+	e := audit.Entry{
+		At: d.Now(), Kind: "click.refused", Approval: t.Approval, Revision: t.Revision, Digest: t.Digest,
+		Team: t.Who.Team, User: t.Who.User, Via: t.Via, Data: d.data(map[string]any{"verdict": t.Verdict, "why": code}),
+	}
+	if c != nil {
+		e.Run, e.Step = c.Run.ID, c.Step.N
+	}
+	if err := d.Store.Refuse(ctx, []audit.Entry{e}); err != nil {
+		return Outcome{}, fmt.Errorf("audit a refusal: %w", err)
+	}
+	return Outcome{Case: c, Refused: code, Detail: detail}, nil
+}
+
+func progressWish(c *Case, now time.Time) agent.Wish {
+	return agent.Wish{Subject: agent.ProgressSubject(c.Run.ID), Channel: c.Run.Channel, ThreadTS: c.Run.TS, Priority: agent.PriorityProgress, ReadyAt: now}
+}
+
+func questionWish(c *Case, now time.Time) agent.Wish {
+	return agent.Wish{Subject: agent.QuestionSubject(c.Run.ID, c.Step.N), Channel: c.Run.Channel, ThreadTS: c.Run.TS, Priority: agent.PriorityCard, ReadyAt: now}
+}

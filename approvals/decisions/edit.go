@@ -1,0 +1,83 @@
+package decisions
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/approvals/policy"
+	"countersign/tools"
+)
+
+// edit makes a new revision with other arguments. Everything is gated anew, what
+// people approved before is void, and the requirement never sinks below the one shown.
+func (d *Door) edit(ctx context.Context, t Attempt, c *Case, editor policy.Person) (Outcome, error) {
+	a := &c.Approval
+	asker, err := d.Directory.Person(ctx, c.Run.Asker, false)
+	if err != nil {
+		return d.refuse(ctx, t, c, "cannot_check", "")
+	}
+	passed := d.check(ctx, t.Args, c, asker)
+	if passed.Refusal != nil {
+		return d.refuse(ctx, t, c, "bad_edit", passed.Refusal.Error())
+	}
+	if string(passed.Args) == string(a.Current().Args) {
+		return d.refuse(ctx, t, c, "same_edit", "")
+	}
+	preview, failure := d.Gate.Preview(ctx, passed.Tool, tools.Call{Run: a.Run, Step: strconv.Itoa(a.Step), Asker: c.Run.Asker.User, Args: passed.Args})
+	if failure != nil {
+		return d.refuse(ctx, t, c, "bad_edit", failure.Error())
+	}
+	revision, err := d.revise(t, c, passed, preview, editor)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return d.record(ctx, c, d.editChange(t, c, revision))
+}
+
+func (d *Door) check(ctx context.Context, raw string, c *Case, asker policy.Person) agent.Passed {
+	return d.Gate.Check(ctx, agent.Proposal{
+		Run: c.Run.ID, Step: strconv.Itoa(c.Step.N), Tool: c.Approval.Tool, Raw: raw, Asker: asker, Channel: c.Run.Channel,
+	})
+}
+
+func (d *Door) revise(t Attempt, c *Case, p agent.Passed, preview *tools.Preview, editor policy.Person) (approvals.Revision, error) {
+	a := &c.Approval
+	needs := a.Current().Requirement
+	if p.Ruling.Outcome == policy.Ask {
+		needs = policy.Stricter(needs, p.Ruling.Needs)
+	}
+	byEditor := d.Gate.Policy().Judge(policy.Question{Spec: p.Spec, Asker: editor, Channel: c.Run.Channel})
+	if byEditor.Outcome == policy.Ask {
+		needs = policy.Stricter(needs, byEditor.Needs)
+	}
+	r := approvals.Revision{
+		N: a.Revision + 1, Args: p.Args, Requirement: needs, Contract: p.Contract, Preview: preview, By: t.Who, Reason: t.Text, At: d.Now(),
+	}
+	digest, err := a.Seal(r)
+	if err != nil {
+		return r, fmt.Errorf("seal revision %d of %s: %w", r.N, a.ID, err)
+	}
+	r.Digest = digest
+	return r, nil
+}
+
+func (d *Door) editChange(t Attempt, c *Case, r approvals.Revision) Change {
+	decision := d.decision(t, r.N)
+	on := "edit"
+	if r.Requirement.EditApproves && r.Requirement.Quorum <= 1 {
+		on = "approve"
+	}
+	change := d.change(c, on, &decision)
+	change.Revision, change.Void = &r, true
+	change.ExpiresAt = d.Now().Add(r.Requirement.TTL)
+	last := &change.Audit[len(change.Audit)-1]
+	last.Kind, last.Digest = "approval.edit", r.Digest
+	last.Data = d.data(map[string]any{"before": string(c.Approval.Current().Args), "after": string(r.Args), "reason": t.Text, "settled": on == "approve"})
+	if on == "approve" {
+		d.release(&change, c)
+	}
+	return change
+}
