@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -44,11 +45,11 @@ func (b *branch) check(ids map[string]bool, signs map[string]*regexp.Regexp) (er
 	return nil
 }
 
-func (b *branch) holds(values map[string]string, seen string) bool {
-	if b.saw != nil && !b.saw.MatchString(seen) {
+func (b *branch) holds(values map[string]string, seen []string) bool {
+	if b.saw != nil && !slices.ContainsFunc(seen, b.saw.MatchString) {
 		return false
 	}
-	if b.says != nil && !b.says.MatchString(seen) {
+	if b.says != nil && !slices.ContainsFunc(seen, b.says.MatchString) {
 		return false
 	}
 	if b.Lacks != "" && values[b.Lacks] != "" {

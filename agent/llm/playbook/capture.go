@@ -12,7 +12,7 @@ type capture struct {
 	Name  string   `yaml:"name"`
 	Field string   `yaml:"field"` // a JSON field, a table's column (first row) or a "field: value" line
 	Match []string `yaml:"match"` // regular expressions with one group; the first that matches
-	Every string   `yaml:"every"` // regular expression with one group; all matches, joined by spaces
+	Every []string `yaml:"every"` // the same, but all matches of the first that has any, joined by spaces
 	Lines int      `yaml:"lines"` // the first lines of the observation
 }
 
@@ -23,8 +23,11 @@ func (c capture) take(values map[string]string, seen []string) (string, error) {
 		return first(seen, func(s string) string { return fieldOf(s, c.Field) }), nil
 	case c.Lines > 0:
 		return first(seen, func(s string) string { return head(s, c.Lines) }), nil
-	case c.Every != "":
-		return takeEvery(c.Every, values, seen)
+	}
+	for _, m := range c.Every {
+		if got, err := takeEvery(m, values, seen); got != "" || err != nil {
+			return got, err
+		}
 	}
 	for _, m := range c.Match {
 		expr, err := expression(m, values)

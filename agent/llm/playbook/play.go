@@ -162,7 +162,7 @@ func (p *position) walk() (int, error) {
 		if err := p.learn(st, t.seen); err != nil {
 			return 0, err
 		}
-		at = p.after(at, strings.Join(t.seen, "\n"))
+		at = p.after(at, t.seen)
 	}
 	return at, nil
 }
@@ -200,7 +200,7 @@ func (p *position) learn(st *step, seen []string) error {
 }
 
 // after finds the step that follows; past the end means that the script knows no way on.
-func (p *position) after(at int, seen string) int {
+func (p *position) after(at int, seen []string) int {
 	branches := p.scene.Steps[at].Then
 	for i := range branches {
 		if branches[i].holds(p.values, seen) {
