@@ -113,13 +113,13 @@ var pattern = regexp.MustCompile("a")
 var kind = reflect.TypeFor[int]()
 var one, two = 1, "2"
 var parsed = mustParse("a")
-var raw = []byte("a")
+var raw = []byte("a"); var built = prefixes("a", "b")
 var _ error = (*fail)(nil)
 
 //go:embed x.txt
 var text string
 
-var counter int
+var counter int; var started = build(time.Now())
 var cache = make(map[string]int)
 var lock sync.Mutex
 var client = http.NewClient()
@@ -144,6 +144,7 @@ var update = flag.Bool("update", false, "")
 	compare(t, "init", []string{"p/a.go:25: func init"}, tr.inits())
 	compare(t, "globals", []string{
 		"p/a.go:19: package variable counter",
+		"p/a.go:19: package variable started",
 		"p/a.go:20: package variable cache",
 		"p/a.go:21: package variable lock",
 		"p/a.go:22: package variable client",

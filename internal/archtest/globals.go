@@ -97,8 +97,9 @@ func fixed(e ast.Expr) bool {
 	return false
 }
 
-// makesValue reports whether a call is one of valueMakers or of a must… or
-// compile… function, or turns a literal into bytes.
+// makesValue reports whether a call is one of valueMakers or of a must… function,
+// turns a literal into bytes, or gives literals to a function of its own package,
+// which makes a table of them.
 func makesValue(call *ast.CallExpr) bool {
 	name := calleeName(call.Fun)
 	if slices.Contains(valueMakers, name) {
@@ -108,7 +109,16 @@ func makesValue(call *ast.CallExpr) bool {
 		return len(call.Args) == 1 && fixed(call.Args[0])
 	}
 	last := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
-	return strings.HasPrefix(last, "must") || strings.HasPrefix(last, "compile")
+	return strings.HasPrefix(last, "must") || buildsTable(name, call.Args)
+}
+
+// buildsTable reports whether an unexported function of the package itself is
+// called with nothing but literals.
+func buildsTable(name string, args []ast.Expr) bool {
+	if strings.Contains(name, ".") || ast.IsExported(name) || name == "make" || name == "new" || len(args) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(args, func(e ast.Expr) bool { return !fixed(e) })
 }
 
 // calleeName gives pkg.Name or Name of what is called, type arguments left out.

@@ -116,7 +116,8 @@ const (
 )
 
 // valueMakers are the functions that may make a package's variable: they give a
-// value that nobody changes afterwards. Functions called must… or compile… may too.
+// value that nobody changes afterwards. Functions called must… may too, and
+// functions of the package itself that get nothing but literals.
 var valueMakers = []string{
 	"errors.New", "fmt.Errorf", "fault.New", "json.RawMessage",
 	"regexp.MustCompile", "reflect.TypeFor", "reflect.TypeOf",

@@ -21,7 +21,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "file:") {
-			t.Skip("reads files")
+			return // would read files of this machine
 		}
 		c, err := config.Parse("f.yaml", []byte(text), environment(nil))
 		if err == nil {
