@@ -103,9 +103,13 @@ func coerceBranch(branches []*jsonschema.Schema, v any, depth int) any {
 	var fitting, possible []any
 	for _, branch := range branches {
 		coerced := coerceAt(branch, clone(v), depth+1)
-		if branch.Validate(v) == nil {
+		coercedFits := branch.Validate(coerced) == nil
+		switch {
+		case branch.Validate(v) == nil && coercedFits:
 			fitting = append(fitting, coerced)
-		} else if branch.Validate(coerced) == nil {
+		case branch.Validate(v) == nil:
+			fitting = append(fitting, v)
+		case coercedFits:
 			possible = append(possible, coerced)
 		}
 	}

@@ -19,6 +19,8 @@ import (
 const (
 	maxProblems = 8   // problems listed; the rest is counted
 	maxProblem  = 240 // characters of one problem
+	maxPointer  = 60  // characters of a place, which may hold the model's own words
+	maxValue    = 40  // characters of a wrong value
 )
 
 // problem is one thing that is wrong, and where.
@@ -51,7 +53,7 @@ func place(pointer string) string {
 	if pointer == "" {
 		return "arguments"
 	}
-	return shorten(pointer, maxProblem)
+	return pointer
 }
 
 // problems collects the leaves of the validator's tree: what is really wrong,
@@ -67,11 +69,11 @@ func (s *Schema) problems(e *jsonschema.ValidationError, list []problem) []probl
 		known := slices.Sorted(maps.Keys(s.at(e.InstanceLocation)))
 		for _, name := range unknown.Properties {
 			at := pointer(append(slices.Clone(e.InstanceLocation), name))
-			list = append(list, problem{at, unknownProperty(name, known)})
+			list = append(list, problem{shorten(at, maxPointer), unknownProperty(name, known)})
 		}
 		return list
 	}
-	return append(list, problem{pointer(e.InstanceLocation), describe(e.ErrorKind)})
+	return append(list, problem{shorten(pointer(e.InstanceLocation), maxPointer), describe(e.ErrorKind)})
 }
 
 // at finds the properties that are declared where a value stands, as far as
@@ -110,7 +112,7 @@ func describe(k jsonschema.ErrorKind) string {
 	case *kind.Type:
 		return fmt.Sprintf("it is %s, it must be %s", k.Got, strings.Join(k.Want, " or "))
 	case *kind.Enum:
-		return fmt.Sprintf("it is %s, allowed are %s", shorten(quote(k.Got), 60), quoteAll(k.Want))
+		return fmt.Sprintf("it is %s, allowed are %s", shorten(quote(k.Got), maxValue), quoteAll(k.Want))
 	case *kind.Minimum:
 		return "it must be at least " + decimal(k.Want)
 	case *kind.Maximum:
@@ -119,6 +121,26 @@ func describe(k jsonschema.ErrorKind) string {
 		return "it must be more than " + decimal(k.Want)
 	case *kind.ExclusiveMaximum:
 		return "it must be less than " + decimal(k.Want)
+	case *kind.Pattern:
+		return "it must match the pattern " + k.Want
+	case *kind.Const:
+		return "it must be " + quote(k.Want)
+	default:
+		return describeSize(k)
+	}
+}
+
+// describeSize says what is too long or too short.
+func describeSize(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.MinLength:
+		return fmt.Sprintf("it has %d characters, it must have at least %d", k.Got, k.Want)
+	case *kind.MaxLength:
+		return fmt.Sprintf("it has %d characters, it must have at most %d", k.Got, k.Want)
+	case *kind.MinItems:
+		return fmt.Sprintf("it has %d items, it must have at least %d", k.Got, k.Want)
+	case *kind.MaxItems:
+		return fmt.Sprintf("it has %d items, it must have at most %d", k.Got, k.Want)
 	default:
 		return k.LocalizedString(message.NewPrinter(language.English))
 	}

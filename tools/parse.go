@@ -122,7 +122,7 @@ func (s *Schema) takeThought(m map[string]any) string {
 func (s *Schema) unreadable(raw string, err error) *Failure {
 	f := &Failure{Code: InvalidArguments}
 	if duplicate := (*duplicateError)(nil); errors.As(err, &duplicate) {
-		f.Pointer = duplicate.pointer
+		f.Pointer = shorten(duplicate.pointer, maxPointer)
 	}
 	f.Message = fmt.Sprintf("The arguments of %s were not read, and nothing was run: %s. ", s.tool, err)
 	if required := s.root.Required; len(required) > 0 {

@@ -165,6 +165,54 @@ func TestParseListsProblems(t *testing.T) {
 	}
 }
 
+// B61: of a bad input at most 800 characters are shown again.
+func TestParseEchoIsBounded(t *testing.T) {
+	t.Parallel()
+	s := compile(t, "t", `{"type":"object","properties":{"a":{"type":"string","maxLength":3},
+		"b":{"enum":["x"]},"c":{"type":"string","pattern":"^x$"},"d":{"const":1},"e":{"type":"array","minItems":1}}}`)
+	long := strings.Repeat("é", 5000)
+	for raw, says := range map[string]string{
+		long:                                  "(4600 more characters)",
+		`{"` + long + `":1}`:                  "no property",
+		`{"a":"` + long + `"}`:                "it has 5000 characters, it must have at most 3",
+		`{"b":"` + long + `"}`:                `allowed are "x"`,
+		`{"c":"` + long + `"}`:                "it must match the pattern ^x$",
+		`{"d":"` + long + `"}`:                "it must be 1",
+		`{"e":[]}`:                            "it has 0 items, it must have at least 1",
+		`{"` + long + `":1,"` + long + `":1}`: "given twice",
+		`{"` + strings.Repeat(long+`":1,"`, 9) + `x":1}`: "given twice",
+	} {
+		_, err := tools.Parse(s, raw)
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %s", err, says)
+			continue
+		}
+		if n := strings.Count(err.Error(), "é"); n > 800 {
+			t.Errorf("%s: %d characters of the input are shown again", says, n)
+		}
+	}
+}
+
+// A value that fits one of several branches keeps to it, and gets its defaults.
+func TestParseBranches(t *testing.T) {
+	t.Parallel()
+	s := compile(t, "t", `{"type":"object","properties":{"v":{"oneOf":[
+		{"type":"object","properties":{"kind":{"const":"a"},"n":{"type":"integer","default":1}},"required":["kind"]},
+		{"type":"object","properties":{"kind":{"const":"b"},"n":{"type":"string"}},"required":["kind"]},
+		{"type":"object","properties":{"kind":{"const":"c"},"n":{"type":"integer","default":"none"}},"required":["kind"]}]}}}`)
+	for raw, want := range map[string]string{
+		`{"kind":"a"}`:         `{"kind":"a","n":1}`,
+		`{"kind":"a","n":"7"}`: `{"kind":"a","n":7}`,
+		`{"kind":"b","n":7}`:   `{"kind":"b","n":"7"}`,
+		`{"kind":"c"}`:         `{"kind":"c"}`,
+	} {
+		args, err := tools.Parse(s, `{"v":`+raw+`}`)
+		if got := string(args.Canonical); err != nil || got != `{"v":`+want+`}` {
+			t.Errorf("%s gives %s, %v", raw, got, err)
+		}
+	}
+}
+
 // C4: no arguments are none, where none are required.
 func TestParseNothing(t *testing.T) {
 	t.Parallel()

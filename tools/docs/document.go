@@ -36,10 +36,10 @@ func newDocument(name string, content []byte) *document {
 	sum := sha256.Sum256(content)
 	d := &document{path: name, size: len(content), sum: hex.EncodeToString(sum[:])}
 	text := strings.ToValidUTF8(string(bytes.TrimPrefix(content, []byte("\ufeff"))), "\ufffd")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	if ext := strings.ToLower(path.Ext(name)); ext == ".html" || ext == ".htm" {
 		text, d.title = plainHTML(text)
 	}
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	d.lines = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if d.title == "" {
 		d.title = titleOf(d.lines)
@@ -72,31 +72,39 @@ func titleOf(lines []string) string {
 func plainHTML(page string) (text, title string) {
 	var b strings.Builder
 	z := html.NewTokenizer(strings.NewReader(page))
-	hidden, inTitle := "", false
+	within := "" // the element whose text is treated apart
 	for {
 		kind := z.Next()
-		breaks := strings.Repeat("\n", bytes.Count(z.Raw(), []byte("\n")))
-		if kind == html.ErrorToken {
-			return b.String(), strings.TrimSpace(title)
-		}
-		token := z.Token()
+		raw := string(z.Raw()) // Token may overwrite it
+		name := z.Token().Data
 		switch {
-		case kind == html.StartTagToken && (token.Data == "script" || token.Data == "style"):
-			hidden = token.Data
-		case kind == html.EndTagToken && token.Data == hidden:
-			hidden = ""
-		case token.Data == "title" && kind != html.TextToken:
-			inTitle = kind == html.StartTagToken
-		}
-		if kind == html.TextToken && hidden == "" {
-			if inTitle {
-				title += token.Data
+		case kind == html.ErrorToken:
+			b.WriteString(strings.Repeat("\n", strings.Count(raw, "\n")))
+			return b.String(), strings.TrimSpace(title)
+		case kind == html.StartTagToken && (name == "script" || name == "style" || name == "title"):
+			within = name
+		case kind == html.EndTagToken && name == within:
+			within = ""
+		case kind == html.TextToken && (within == "" || within == "title"):
+			words := unescapeLines(raw)
+			if within == "title" {
+				title += strings.ReplaceAll(words, "\n", " ")
 			}
-			b.WriteString(token.Data)
+			b.WriteString(words)
 			continue
 		}
-		b.WriteString(" " + breaks)
+		b.WriteString(" " + strings.Repeat("\n", strings.Count(raw, "\n")))
 	}
+}
+
+// unescapeLines reads the character references of a text; those of a line
+// break are no line of the source.
+func unescapeLines(raw string) string {
+	lines := strings.Split(raw, "\n")
+	for i, line := range lines {
+		lines[i] = strings.NewReplacer("\n", " ", "\r", " ").Replace(html.UnescapeString(line))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // head is the first lines that say something, for a card.

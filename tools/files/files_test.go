@@ -141,8 +141,8 @@ func TestReadFileRefuses(t *testing.T) {
 		"transactions.log/x":       {"not_a_folder", "is not a folder"},
 		strings.Repeat("x/", 300):  {"not_found", "no such file"},
 		strings.Repeat("x", 1000):  {"unreadable", "cannot be read"},
-		strings.Repeat("x", 1025):  {tools.InvalidArguments, "maxLength"},
-		"":                         {tools.InvalidArguments, "minLength"},
+		strings.Repeat("x", 1025):  {tools.InvalidArguments, "at most 1024"},
+		"":                         {tools.InvalidArguments, "at least 1"},
 		"transactions.log\nsecret": {"not_found", "no such file"},
 	} {
 		result, err := b.read(t, name)
