@@ -1,0 +1,206 @@
+// Package httpapi turns a declared HTTP request into a tool. Scheme, host and headers
+// come from the declaration alone; an argument fills one path segment or one query
+// value, or becomes a member of the JSON body. A request is sent at most once, to an
+// address that was checked when it was dialled, and follows no redirect. What a call
+// with effects cannot be sure of stays unsure: it is an ordinary error, not a *tools.Failure.
+package httpapi
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/tools"
+)
+
+// Tool declares one request.
+type Tool struct {
+	Name           string
+	Description    string
+	Method         string            // GET, HEAD, POST, PUT, PATCH or DELETE; empty: GET
+	URL            string            // "https://host/path/{argument}?key={argument}"
+	Headers        map[string]string // sent to the URL's origin only and shown to nobody; may hold secrets
+	Parameters     json.RawMessage   // JSON Schema of the arguments, an object; empty: no arguments
+	Risk           tools.Risk        // empty: low for GET and HEAD, else high; low means that it only reads
+	Roles          []string          // who may ask for it
+	Channels       []string          // where it may be asked for
+	Idempotent     bool              // the service honours the Idempotency-Key header
+	Window         time.Duration     // for how long it does; 0: for ever
+	Private        bool              // its results are not for the channel
+	PrivateNetwork bool              // loopback and private addresses may be dialled
+	Egress         *bool             // it sends data out of the house; nil: unless PrivateNetwork
+	FinalErrors    bool              // a 5xx answer means that nothing happened
+	Preview        *Read             // what to read before somebody approves
+	Timeout        time.Duration     // 0: the configured tool_timeout
+	MaxBytes       int               // of an answer; 0: 256 KiB; what is longer is cut
+}
+
+// Read is a request that shows what a call is about.
+type Read struct {
+	Method string   // GET or HEAD; empty: GET
+	URL    string   // template over the same arguments
+	Fields []string // members of the JSON answer as dotted paths ("customer.name"); of HEAD: header names
+}
+
+// Options are what all tools share.
+type Options struct {
+	UserAgent string         // default "countersign"
+	Roots     *x509.CertPool // trusted certificate authorities; nil: the system's
+}
+
+const defaultMaxBytes = 256 << 10
+
+// tool is a declared request, checked.
+type tool struct {
+	spec    tools.Spec
+	request template
+	preview *preview
+	headers http.Header
+	secrets []string
+	final   bool
+	sender  sender
+}
+
+// preview is a declared read, checked.
+type preview struct {
+	request template
+	fields  []string
+	headers http.Header // none when it goes to another origin
+}
+
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+
+// New checks a declaration and makes the tool. Nothing is sent.
+func New(cfg Tool, opt Options) (tools.Tool, error) {
+	t, err := build(cfg, opt)
+	if err != nil {
+		return nil, fmt.Errorf("http tool %q: %w", cfg.Name, err)
+	}
+	return t, nil
+}
+
+func build(cfg Tool, opt Options) (*tool, error) {
+	params, err := readParameters(cfg.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	request, err := parseTemplate(cfg.Method, cfg.URL, params)
+	if err != nil {
+		return nil, err
+	}
+	headers, secrets, err := readHeaders(cfg.Headers, params)
+	if err != nil {
+		return nil, err
+	}
+	t := &tool{request: request, headers: headers, secrets: secrets, final: cfg.FinalErrors, sender: newSender(cfg, opt)}
+	if t.spec, err = specOf(cfg, request, params); err != nil {
+		return nil, err
+	}
+	if cfg.Preview != nil {
+		t.preview, err = buildPreview(*cfg.Preview, params, t)
+	}
+	return t, err
+}
+
+func buildPreview(cfg Read, params parameters, t *tool) (*preview, error) {
+	request, err := parseTemplate(cfg.Method, cfg.URL, params)
+	if err != nil {
+		return nil, fmt.Errorf("preview: %w", err)
+	}
+	if !reads(request.method) {
+		return nil, errors.New("preview: the method must be GET or HEAD")
+	}
+	p := &preview{request: request, fields: cfg.Fields}
+	if request.origin() == t.request.origin() {
+		p.headers = t.headers
+	}
+	return p, nil
+}
+
+func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+func specOf(cfg Tool, request template, params parameters) (tools.Spec, error) {
+	risk := cfg.Risk
+	if risk == "" {
+		risk = tools.High
+		if reads(request.method) {
+			risk = tools.Low
+		}
+	}
+	if !slices.Contains([]tools.Risk{tools.Low, tools.Medium, tools.High}, risk) {
+		return tools.Spec{}, fmt.Errorf("risk %q is not one of low, medium, high", risk)
+	}
+	egress := !cfg.PrivateNetwork
+	if cfg.Egress != nil {
+		egress = *cfg.Egress
+	}
+	return tools.Spec{
+		Name: cfg.Name, Description: cfg.Description, Parameters: params.schema, Risk: risk,
+		Effects: risk != tools.Low, Idempotent: cfg.Idempotent, Window: cfg.Window, Parallel: risk == tools.Low,
+		Private: cfg.Private, Egress: egress, Roles: cfg.Roles, Channels: cfg.Channels, Timeout: cfg.Timeout,
+	}, nil
+}
+
+// reservedHeaders are made by the transport or by us.
+var reservedHeaders = []string{
+	"Host", "Connection", "Content-Length", "Transfer-Encoding", "Te", "Trailer", "Upgrade", "Expect", "Idempotency-Key", "Content-Type",
+}
+
+// readHeaders checks the declared headers and lists what in them must not be shown.
+func readHeaders(declared map[string]string, params parameters) (http.Header, []string, error) {
+	headers := http.Header{}
+	var secrets []string
+	for name, value := range declared {
+		switch {
+		case !headerName(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+			return nil, nil, fmt.Errorf("header %q is not a valid header", name)
+		case slices.Contains(reservedHeaders, http.CanonicalHeaderKey(name)):
+			return nil, nil, fmt.Errorf("header %q cannot be declared", name)
+		case params.mentionedIn(value):
+			return nil, nil, fmt.Errorf("header %q would be filled from an argument", name)
+		}
+		headers.Set(name, value)
+		secrets = append(secrets, secretsOf(value)...)
+	}
+	// The longest first, so that a part never uncovers the rest of a whole.
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	return headers, secrets, nil
+}
+
+func headerName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+	})
+}
+
+// secretLength is the shortest header value that is masked in answers: shorter ones
+// ("1", "json") are no secrets and would mask half of the text.
+const secretLength = 8
+
+// secretsOf gives the value and the credential behind a scheme ("Bearer …").
+func secretsOf(value string) []string {
+	var found []string
+	_, credential, _ := strings.Cut(value, " ")
+	for _, part := range []string{value, strings.TrimSpace(credential)} {
+		if len(part) >= secretLength {
+			found = append(found, part)
+		}
+	}
+	return found
+}
+
+// mask hides the declared headers' values in what came back.
+func (t *tool) mask(text string) string {
+	for _, secret := range t.secrets {
+		text = strings.ReplaceAll(text, secret, "•••")
+	}
+	return text
+}
+
+// Spec describes the tool.
+func (t *tool) Spec() tools.Spec { return t.spec }
