@@ -27,6 +27,7 @@ type socket struct {
 	late    map[string]bool // envelopes whose clock ran out
 	held    []heldEnvelope
 	ids     int
+	retries int    // tries that wait for their time
 	refused string // what apps.connections.open answers; empty: it works
 	closed  bool
 }
@@ -217,8 +218,8 @@ func (k *socket) nobodyThere(env envelope) {
 	k.s.records.delivery(Delivery{
 		Kind: env.kind, Inner: env.inner, EventID: env.eventID, Attempt: env.attempt, Sent: k.s.wall(), Result: DeliveryNoConnection,
 	})
-	k.s.ws.hub.publish(Change{Kind: ChangeAck})
 	k.failed(env)
+	k.s.ws.hub.publish(Change{Kind: ChangeAck})
 }
 
 // depart sends the envelope on the connection and starts its clock; without a
@@ -270,8 +271,8 @@ func (k *socket) timedOut(id string) {
 	k.late[id] = true
 	k.mu.Unlock()
 	k.s.records.settle(f.record, DeliveryTimeout, 0)
-	k.s.ws.hub.publish(Change{Kind: ChangeAck})
 	k.failed(f.env)
+	k.s.ws.hub.publish(Change{Kind: ChangeAck})
 }
 
 // failed tries an event again, three times in all; nothing else is retried.
@@ -287,13 +288,21 @@ func (k *socket) failed(env envelope) {
 	wait := waits[env.attempt]
 	env.attempt++
 	env.reason = "timeout"
+	k.waitingRetries(1)
 	time.AfterFunc(wait, func() {
 		select {
 		case <-k.s.done:
 		default:
 			k.forward(env)
+			k.waitingRetries(-1)
 		}
 	})
+}
+
+func (k *socket) waitingRetries(by int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.retries += by
 }
 
 func (r *records) delivery(d Delivery) int {
