@@ -1,0 +1,72 @@
+package slacktext_test
+
+import (
+	"strings"
+	"testing"
+
+	"countersign/bot/slacktext"
+)
+
+// fake joins parts, so that no scanner takes a test for a leak.
+func fake(parts ...string) string { return strings.Join(parts, "") }
+
+func TestMask(t *testing.T) {
+	t.Parallel()
+	m, err := slacktext.NewMasker([]string{`ORDER-\d+`, `pin (\d{4})`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	jwt := fake("eyJ", "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl")
+	pem := fake("-----BEGIN RSA PRIVATE", " KEY-----\nMIIB\nAAAA\n-----END RSA PRIVATE", " KEY-----")
+	tests := []struct{ name, in, want string }{
+		{"bot token", fake("use xox", "b-1234567890-abcdef now"), "use ⟨masked⟩ now"},
+		{"app token", fake("xap", "p-1-A0B1-123-abcdef"), "⟨masked⟩"},
+		{"model key", fake("key sk", "-proj-abcdefghijklmnopqrstuvwx."), "key ⟨masked⟩."},
+		{"aws", fake("AKIA", "IOSFODNN7EXAMPLE"), "⟨masked⟩"},
+		{"bearer", "Authorization: Bearer abcdefghij.klm", "Authorization: Bearer ⟨masked⟩"},
+		{"jwt", "t=" + jwt, "t=⟨masked⟩"},
+		{"pem", "a " + pem + " b", "a ⟨masked⟩ b"},
+		{"pem cut off", pem[:40], "⟨masked⟩"},
+		{"url password", "postgres://app:hunter2@db/shop", "postgres://app:⟨masked⟩@db/shop"},
+		{"response url", "https://hooks.slack.com/actions/T1/2/abcdef", "https://hooks.slack.com/⟨masked⟩"},
+		{"ticket", "wss://x.slack.com/link/?ticket=abc-def-ghi&app_id=1", "wss://x.slack.com/link/?ticket=⟨masked⟩&app_id=1"},
+		{"github", fake("gh", "p_abcdefghijklmnopqrstuvwxyz0123"), "⟨masked⟩"},
+		{"named", `{"password": "hunter2!", "user": "ana"}`, `{"password": "⟨masked⟩", "user": "ana"}`},
+		{"env", "API_KEY=abcd1234 run", "API_KEY=⟨masked⟩ run"},
+		{"configured", "ORDER-77 and pin 1234", "⟨masked⟩ and pin ⟨masked⟩"},
+		{"two side by side", "ORDER-1ORDER-2", "⟨masked⟩"},
+		{"ordinary text", "the password must be changed; task-sk-1, AKIA, bearer of news, https://a.b/c:d", "the password must be changed; task-sk-1, AKIA, bearer of news, https://a.b/c:d"},
+		{"empty", "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, n := m.Mask(tt.in)
+			if got != tt.want || (n > 0) != (tt.in != tt.want) {
+				t.Errorf("Mask(%q) = %q, %d; want %q", tt.in, got, n, tt.want)
+			}
+		})
+	}
+}
+
+func TestMaskedCannotBeImitated(t *testing.T) {
+	t.Parallel()
+	m, err := slacktext.NewMasker([]string{`secret\d`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, n := m.Draw("⟨masked⟩ secret1\u202e")
+	if want := "⟨U+27E8⟩masked⟨U+27E9⟩ ⟨masked⟩⟨U+202E⟩"; got != want || n != 1 {
+		t.Errorf("Draw = %q, %d; want %q, 1", got, n, want)
+	}
+}
+
+func TestMaskerRefusesBadPatterns(t *testing.T) {
+	t.Parallel()
+	if _, err := slacktext.NewMasker([]string{"ok", "("}); err == nil || !strings.Contains(err.Error(), "pattern 2") {
+		t.Errorf("error %v does not name the pattern", err)
+	}
+	if got, n := (&slacktext.Masker{}).Mask("Bearer abcdefghijkl"); n != 0 || got != "Bearer abcdefghijkl" {
+		t.Errorf("zero masker masked %q", got)
+	}
+}
