@@ -25,6 +25,7 @@ func (c *Config) Check() error {
 	k.approvals()
 	k.rules()
 	k.tools()
+	k.self()
 	k.schedules()
 	k.redactions()
 	k.available()

@@ -28,9 +28,9 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 	c := Default()
 	d := &decoder{
 		source:  source{file: name, at: map[string]position{}, env: map[string]string{}},
-		values:  values{env: env, read: os.ReadFile},
 		anchors: map[string]ast.Node{},
 	}
+	d.values = values{env: env, read: os.ReadFile, used: &d.source.secretFiles}
 	if root := d.parseYAML(data); root != nil {
 		d.value(root, reflect.ValueOf(c).Elem(), "", field{})
 	}

@@ -67,11 +67,12 @@ func (ps Problems) sort() {
 type position struct{ line, column int }
 
 // source remembers where each value came from: the file's name, the place of
-// each key in it, and the variables that won over the file.
+// each key in it, the variables that won over the file, and the secrets' files.
 type source struct {
-	file string
-	at   map[string]position
-	env  map[string]string // key ► environment variable
+	file        string
+	at          map[string]position
+	env         map[string]string // key ► environment variable
+	secretFiles []string          // read for file:PATH
 }
 
 // problem places a sentence at a key. A key that is not in the file is placed at

@@ -19,6 +19,7 @@ const maxSecretFile = 64 << 10
 type values struct {
 	env  func(string) (string, bool)
 	read func(path string) ([]byte, error)
+	used *[]string // collects the files that were read
 }
 
 // expand replaces each ${VAR}. A variable that is not set, or empty, is an error
@@ -57,6 +58,7 @@ func (vs values) secret(text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the file %s cannot be read: %w", path, plainPathError(err))
 	}
+	*vs.used = append(*vs.used, path)
 	data = bytes.TrimRight(data, "\r\n")
 	switch {
 	case len(data) == 0:
