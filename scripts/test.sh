@@ -143,7 +143,7 @@ fail_with_log() {
 # postgres_bin gives the folder of the newest server's programs.
 postgres_bin() {
   local folder
-  folder=$(find -L /usr/lib/postgresql /opt/homebrew/opt /usr/local/opt -maxdepth 2 -name bin -path '*postgres*' 2>/dev/null | sort -V | tail -n 1)
+  folder=$(find -L /usr/lib/postgresql /opt/homebrew/opt /usr/local/opt -maxdepth 2 -name bin -path '*postgres*' 2>/dev/null | sort -V | tail -n 1 || true)
   if [ -n "$folder" ] && [ -x "$folder/initdb" ]; then
     echo "$folder"
   elif command -v initdb >/dev/null; then
