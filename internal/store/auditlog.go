@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"countersign/internal/audit"
+)
+
+// auditRow is a row of audit_entries.
+type auditRow struct {
+	Seq      int64 `gorm:"primaryKey;autoIncrement:false"`
+	At       int64
+	Kind     string
+	Run      string
+	Step     int
+	Approval string
+	Revision int
+	Team     string
+	UserID   string
+	Via      string
+	Digest   string
+	Data     string
+	Prev     string
+	Hash     string
+}
+
+// TableName names the table.
+func (auditRow) TableName() string { return "audit_entries" }
+
+func newAuditRow(e *audit.Entry) auditRow {
+	return auditRow{
+		Seq: e.Seq, At: micros(e.At), Kind: e.Kind, Run: e.Run, Step: e.Step, Approval: e.Approval, Revision: e.Revision,
+		Team: e.Team, UserID: e.User, Via: e.Via, Digest: e.Digest, Data: e.Data, Prev: e.Prev, Hash: e.Hash,
+	}
+}
+
+func (w *auditRow) entry() audit.Entry {
+	return audit.Entry{
+		Seq: w.Seq, At: instant(w.At), Kind: w.Kind, Run: w.Run, Step: w.Step, Approval: w.Approval, Revision: w.Revision,
+		Team: w.Team, User: w.UserID, Via: w.Via, Digest: w.Digest, Data: w.Data, Prev: w.Prev, Hash: w.Hash,
+	}
+}
+
+// head is the last entry of the log.
+type head struct {
+	Seq  int64
+	Hash string
+}
+
+// audit appends entries to the log. It must be the last thing a transaction does:
+// from here to the commit every other writer of the log waits.
+func (t *txn) audit(entries []audit.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	var h head
+	// The update of nothing takes the row: on Postgres it waits for whoever has it.
+	if err := t.Raw("UPDATE audit_head SET seq = seq WHERE id = 1 RETURNING seq, hash").Scan(&h).Error; err != nil {
+		return err
+	}
+	rows := make([]auditRow, len(entries))
+	for i, e := range entries {
+		e = t.chained(e, h)
+		rows[i] = newAuditRow(&e)
+		h = head{Seq: e.Seq, Hash: e.Hash}
+	}
+	if err := t.Create(&rows).Error; err != nil {
+		return err
+	}
+	_, err := t.changed("UPDATE audit_head SET seq = ?, hash = ? WHERE id = 1", h.Seq, h.Hash)
+	return err
+}
+
+// chained gives an entry as it is stored after the head.
+func (t *txn) chained(e audit.Entry, h head) audit.Entry {
+	if e.At.IsZero() {
+		e.At = t.now
+	}
+	e.Kind, e.Via, e.Data = clean(e.Kind), clean(e.Via), clean(e.Data)
+	e.Run, e.Approval, e.Team, e.User = clean(e.Run), clean(e.Approval), clean(e.Team), clean(e.User)
+	e.Seq, e.Prev = h.Seq+1, h.Hash
+	e.Hash = e.Sum()
+	return e
+}
+
+// auditBatch is how many entries are read at once.
+const auditBatch = 1000
+
+// AuditHead gives the number and the hash of the last entry: 0 and nothing for an empty log.
+func (s *Store) AuditHead(ctx context.Context) (seq int64, hash string, err error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	var h head
+	err = s.read.WithContext(ctx).Raw("SELECT seq, hash FROM audit_head WHERE id = 1").Scan(&h).Error
+	return h.Seq, h.Hash, translate(err)
+}
+
+// AuditEntries lists up to n entries after a number, in order.
+func (s *Store) AuditEntries(ctx context.Context, after int64, n int) ([]audit.Entry, error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	return auditEntries(s.read.WithContext(ctx), after, n)
+}
+
+func auditEntries(tx *gorm.DB, after int64, n int) ([]audit.Entry, error) {
+	var rows []auditRow
+	if err := tx.Where("seq > ?", after).Order("seq").Limit(n).Find(&rows).Error; err != nil {
+		return nil, translate(err)
+	}
+	out := make([]audit.Entry, len(rows))
+	for i := range rows {
+		out[i] = rows[i].entry()
+	}
+	return out, nil
+}
+
+// VerifyAudit walks the whole log: an entry that was changed, a gap, another order
+// or a missing tail gives ErrChain with the number where it shows. It has no limit
+// of time but the context's.
+func (s *Store) VerifyAudit(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	end, endHash, err := s.AuditHead(ctx)
+	if err != nil {
+		return err
+	}
+	last := head{}
+	for last.Seq < end {
+		entries, err := s.AuditEntries(ctx, last.Seq, auditBatch)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			break
+		}
+		for _, e := range entries {
+			if last, err = follows(last, e); err != nil {
+				return err
+			}
+			if e.Seq == end && e.Hash != endHash {
+				return fmt.Errorf("%w: entry %d is not the head that was recorded", ErrChain, e.Seq)
+			}
+		}
+	}
+	if last.Seq < end {
+		return fmt.Errorf("%w: entries after %d are missing, %d were written", ErrChain, last.Seq, end)
+	}
+	return nil
+}
+
+// follows checks that an entry is the one after the last.
+func follows(last head, e audit.Entry) (head, error) {
+	switch {
+	case e.Seq != last.Seq+1:
+		return last, fmt.Errorf("%w: entry %d is missing", ErrChain, last.Seq+1)
+	case e.Prev != last.Hash:
+		return last, fmt.Errorf("%w: entry %d does not follow entry %d", ErrChain, e.Seq, last.Seq)
+	case e.Hash != e.Sum():
+		return last, fmt.Errorf("%w: entry %d was changed", ErrChain, e.Seq)
+	}
+	return head{Seq: e.Seq, Hash: e.Hash}, nil
+}

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"countersign/agent"
+)
+
+// unfinished is the condition of runs that have not ended, as the indexes have it.
+const unfinished = "state NOT IN ('success', 'failed', 'cancelled')"
+
+// due is the one test of whether a run has work and nobody at it. It takes the
+// present twice.
+const due = unfinished + " AND wake > seen AND ready_at <= ? AND (lease_owner = '' OR lease_until <= ?)"
+
+// Claim implements agent.Store. The lease's epoch is the store's to give.
+func (s *Store) Claim(ctx context.Context, run string, lease agent.Lease, now time.Time) (*agent.Run, error) {
+	const claim = "UPDATE runs SET lease_owner = ?, lease_epoch = lease_epoch + 1, lease_until = ?" +
+		" WHERE id = ? AND " + due + " RETURNING *"
+	var rows []runRow
+	at := micros(now)
+	if err := s.query(ctx, &rows, claim, lease.Owner, micros(lease.Until), run, at, at); err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	r, err := rows[0].run()
+	return &r, err
+}
+
+// Due lists up to n runs that a claim would find, the longest waiting first.
+func (s *Store) Due(ctx context.Context, now time.Time, n int) ([]string, error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	var ids []string
+	at := micros(now)
+	err := s.read.WithContext(ctx).
+		Raw("SELECT id FROM runs WHERE "+due+" ORDER BY ready_at LIMIT ?", at, at, n).Scan(&ids).Error
+	return ids, translate(err)
+}
+
+// Extend moves the end of the owner's leases on runs and gives those that are
+// still the owner's.
+func (s *Store) Extend(ctx context.Context, owner string, runs []string, until time.Time) ([]string, error) {
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	var held []string
+	err := s.query(ctx, &held, "UPDATE runs SET lease_until = ? WHERE lease_owner = ? AND id IN ? RETURNING id",
+		micros(until), owner, runs)
+	return held, err
+}
+
+// Release gives the owner's leases on runs back, so that others need not wait for
+// their end. The runs are due from an instant on; when that is now, what has work is rung.
+func (s *Store) Release(ctx context.Context, owner string, runs []string, at time.Time) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	return s.transact(ctx, func(t *txn) error {
+		const release = "UPDATE runs SET lease_owner = '', lease_until = 0," +
+			" ready_at = CASE WHEN ready_at > ? THEN ready_at ELSE ? END" +
+			" WHERE lease_owner = ? AND id IN ? RETURNING id, wake, seen, ready_at"
+		var freed []runRow
+		if err := t.Raw(release, micros(at), micros(at), owner, runs).Scan(&freed).Error; err != nil {
+			return err
+		}
+		for _, r := range freed {
+			if r.Wake > r.Seen && r.ReadyAt <= micros(t.now) {
+				if err := t.ring(r.ID); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// wake gives a run that has not ended work to do from an instant on, and rings it
+// when that is now. It gives the raised wake, 0 when the run has ended or is missing.
+// A run that is due earlier stays so.
+func (t *txn) wake(run string, at time.Time) (int64, error) {
+	const raise = "UPDATE runs SET ready_at = CASE WHEN wake > seen AND ready_at < ? THEN ready_at ELSE ? END," +
+		" wake = wake + 1 WHERE id = ? AND " + unfinished + " RETURNING wake"
+	var raised []int64
+	if err := t.Raw(raise, micros(at), micros(at), run).Scan(&raised).Error; err != nil || len(raised) == 0 {
+		return 0, err
+	}
+	if at.After(t.now) {
+		return raised[0], nil // the sweep finds it
+	}
+	return raised[0], t.ring(run)
+}

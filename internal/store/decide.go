@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gorm.io/gorm"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/approvals/decisions"
+	"countersign/approvals/policy"
+	"countersign/internal/audit"
+)
+
+// Case implements decisions.Store and bot.Views.
+func (s *Store) Case(ctx context.Context, approval string) (*decisions.Case, error) {
+	var out *decisions.Case
+	err := s.snapshot(ctx, func(tx *gorm.DB) error {
+		var rows []approvalRow
+		if err := tx.Where("id = ?", approval).Limit(1).Find(&rows).Error; err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return agent.ErrNotFound
+		}
+		cases, err := loadCases(tx, rows)
+		if err == nil {
+			out = &cases[0]
+		}
+		return err
+	})
+	return out, err
+}
+
+// loadCases completes approvals with what they are about.
+func loadCases(tx *gorm.DB, rows []approvalRow) ([]decisions.Case, error) {
+	list, err := loadApprovals(tx, rows)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]decisions.Case, len(list))
+	for i, a := range list {
+		run, step, err := loadStep(tx, a.Run, a.Step)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = decisions.Case{Run: *run, Step: *step, Approval: *a}
+	}
+	return out, nil
+}
+
+func loadStep(tx *gorm.DB, run string, n int) (*agent.Run, *agent.Step, error) {
+	r, err := loadRun(tx, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	var rows []stepRow
+	if err := tx.Where("run = ? AND n = ?", run, n).Limit(1).Find(&rows).Error; err != nil {
+		return nil, nil, err
+	}
+	if len(rows) == 0 {
+		return nil, nil, agent.ErrNotFound
+	}
+	step, err := rows[0].step()
+	return r, &step, err
+}
+
+// Step implements decisions.Store.
+func (s *Store) Step(ctx context.Context, run string, step int) (*agent.Run, *agent.Step, error) {
+	var r *agent.Run
+	var st *agent.Step
+	err := s.snapshot(ctx, func(tx *gorm.DB) (err error) {
+		r, st, err = loadStep(tx, run, step)
+		return err
+	})
+	return r, st, err
+}
+
+// Record implements decisions.Store. The rows are taken in the order of every
+// other transaction: the run, its steps, its approvals, the deliveries, the audit.
+func (s *Store) Record(ctx context.Context, c decisions.Change) error {
+	err := s.transact(ctx, func(t *txn) error { return t.record(&c) })
+	if errors.Is(err, errDuplicate) {
+		err = errors.Join(agent.ErrSettled, err) // an approval of the step, or the revision, is there already
+	}
+	return err
+}
+
+func (t *txn) record(c *decisions.Change) error {
+	if err := t.wakeDecided(c); err != nil {
+		return err
+	}
+	if err := t.moveSteps(c.Steps); err != nil {
+		return err
+	}
+	if err := t.verdict(c); err != nil {
+		return err
+	}
+	if err := t.openApprovals(c.Open); err != nil {
+		return err
+	}
+	if err := t.wishes(c.Wishes); err != nil {
+		return err
+	}
+	return t.audit(c.Audit)
+}
+
+func (t *txn) wakeDecided(c *decisions.Change) error {
+	if !c.Wake {
+		return nil
+	}
+	at := c.ReadyAt
+	if at.IsZero() {
+		at = c.At
+	}
+	_, err := t.wake(c.Run, at)
+	return err
+}
+
+// verdict moves the approval and stores its new revision and the decision.
+func (t *txn) verdict(c *decisions.Change) error {
+	if c.Approval == "" {
+		return nil
+	}
+	if err := t.moveDecided(c); err != nil {
+		return err
+	}
+	if c.Void {
+		if _, err := t.changed("UPDATE decisions SET void = ? WHERE approval = ?", true, c.Approval); err != nil {
+			return err
+		}
+	}
+	if c.Revision != nil {
+		if err := t.insertRevision(c.Approval, c.Revision); err != nil {
+			return err
+		}
+	}
+	if c.Decision == nil {
+		return nil
+	}
+	row := newDecisionRow(c.Approval, c.Version+1, c.Decision)
+	return t.Create(&row).Error
+}
+
+// moveDecided is the one statement that makes one verdict win: the approval must
+// be in the state and version that were read, and not be over.
+func (t *txn) moveDecided(c *decisions.Change) error {
+	statement := "UPDATE approvals SET state = ?, version = version + 1, settled_at = " + settledAt
+	args := []any{string(c.To), string(c.To), micros(c.At)}
+	if c.Revision != nil {
+		statement, args = statement+", revision = ?", append(args, c.Revision.N)
+	}
+	if !c.ExpiresAt.IsZero() {
+		statement, args = statement+", expires_at = ?", append(args, micros(c.ExpiresAt))
+	}
+	statement += " WHERE id = ? AND run = ? AND state = ? AND version = ?"
+	args = append(args, c.Approval, c.Run, string(c.From), c.Version)
+	if !c.LiveAt.IsZero() {
+		statement, args = statement+" AND expires_at > ?", append(args, micros(c.LiveAt))
+	}
+	n, err := t.changed(statement, args...)
+	if err == nil && n != 1 {
+		err = agent.ErrSettled
+	}
+	return err
+}
+
+// Refuse implements decisions.Store.
+func (s *Store) Refuse(ctx context.Context, entries []audit.Entry) error {
+	return s.transact(ctx, func(t *txn) error { return t.audit(entries) })
+}
+
+// Overdue implements decisions.Store.
+func (s *Store) Overdue(ctx context.Context, now time.Time, limit int) ([]string, error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	var ids []string
+	err := s.read.WithContext(ctx).Raw("SELECT id FROM approvals WHERE state = ? AND expires_at <= ? ORDER BY expires_at LIMIT ?",
+		string(approvals.Pending), micros(now), limit).Scan(&ids).Error
+	return ids, translate(err)
+}
+
+// Opened implements decisions.Store.
+func (s *Store) Opened(ctx context.Context, approval string, revision int, who policy.Actor) (bool, error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	var n int64
+	err := s.read.WithContext(ctx).Raw("SELECT count(*) FROM openings WHERE approval = ? AND revision = ? AND team = ? AND user_id = ?",
+		approval, revision, who.Team, who.User).Scan(&n).Error
+	return n > 0, translate(err)
+}

@@ -1,0 +1,203 @@
+package storetest
+
+import (
+	"database/sql"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"countersign/internal/id"
+)
+
+// The environment. TEST_DATABASE_URL names a Postgres server on which schemas may
+// be made; TEST_POSTGRES=require makes a missing server a failure instead of a skip.
+const (
+	serverVariable  = "TEST_DATABASE_URL"
+	requireVariable = "TEST_POSTGRES"
+)
+
+// Main runs a package's tests with a Postgres server: the one that is given, or one
+// of its own from installed binaries, which ends with the tests. It gives the exit code.
+func Main(m *testing.M) int {
+	if os.Getenv(serverVariable) != "" {
+		return m.Run()
+	}
+	address, stop, err := startServer()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "no Postgres server for the tests:", err)
+		return m.Run()
+	}
+	defer stop()
+	if err := os.Setenv(serverVariable, address); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// Postgres makes a schema of its own on the tests' server. Without a server the test
+// is skipped, or fails when one is required.
+func Postgres(t *testing.T) *DB {
+	t.Helper()
+	return open(t, Schema(t), NewClock())
+}
+
+// Schema makes an empty schema and gives the address that leads into it.
+func Schema(t *testing.T) string {
+	t.Helper()
+	server := os.Getenv(serverVariable)
+	if server == "" {
+		if os.Getenv(requireVariable) == "require" {
+			t.Fatalf("%s names no Postgres server and none could be started", serverVariable)
+		}
+		t.Skipf("%s names no Postgres server and none could be started", serverVariable)
+	}
+	name := id.New("t", time.Now())
+	admin, err := sql.Open("pgx", server)
+	if err != nil {
+		t.Fatalf("postgres: %v", err)
+	}
+	admin.SetMaxOpenConns(1)
+	if _, err := admin.ExecContext(t.Context(), "CREATE SCHEMA "+name); err != nil {
+		t.Fatalf("create schema: %v", err)
+	}
+	t.Cleanup(func() {
+		if _, err := admin.Exec("DROP SCHEMA " + name + " CASCADE"); err != nil {
+			t.Errorf("drop schema: %v", err)
+		}
+		_ = admin.Close()
+	})
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatalf("%s is no address", serverVariable)
+	}
+	q := u.Query()
+	q.Set("search_path", name)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// startServer starts a throw-away server on a free port.
+func startServer() (address string, stop func(), err error) {
+	bin, err := binaries()
+	if err != nil {
+		return "", nil, err
+	}
+	dir, err := os.MkdirTemp("", "countersign-postgres-")
+	if err != nil {
+		return "", nil, err
+	}
+	remove := func() { _ = os.RemoveAll(dir) }
+	as, err := ordinary(dir)
+	if err != nil {
+		remove()
+		return "", nil, err
+	}
+	data := filepath.Join(dir, "data")
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "-N")
+	initdb.SysProcAttr, initdb.Dir = as, dir
+	if out, err := initdb.CombinedOutput(); err != nil {
+		remove()
+		return "", nil, fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	port, err := freePort()
+	if err != nil {
+		remove()
+		return "", nil, err
+	}
+	server := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-p", strconv.Itoa(port),
+		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=200")
+	server.SysProcAttr, server.Dir = as, dir
+	if err := server.Start(); err != nil {
+		remove()
+		return "", nil, err
+	}
+	stop = func() {
+		_ = server.Process.Signal(syscall.SIGQUIT) // at once: nothing in it is kept
+		_ = server.Wait()
+		remove()
+	}
+	address = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
+	if err := await(address); err != nil {
+		stop()
+		return "", nil, err
+	}
+	return address, stop, nil
+}
+
+// binaries finds the folder of the newest installed server.
+func binaries() (string, error) {
+	if path, err := exec.LookPath("postgres"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(path), nil
+		}
+	}
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin"} {
+		found, err := filepath.Glob(pattern)
+		if err == nil && len(found) > 0 {
+			slices.SortFunc(found, func(a, b string) int { return len(a) - len(b) + strings.Compare(a, b) })
+			return found[len(found)-1], nil
+		}
+	}
+	return "", fmt.Errorf("set %s or install Postgres", serverVariable)
+}
+
+// ordinary makes the folder an ordinary user's when we are root, as which the server
+// refuses to run.
+func ordinary(dir string) (*syscall.SysProcAttr, error) {
+	as := &syscall.SysProcAttr{}
+	if os.Getuid() != 0 {
+		return as, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err1 := strconv.Atoi(u.Uid)
+		gid, err2 := strconv.Atoi(u.Gid)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		as.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		return as, os.Chown(dir, uid, gid)
+	}
+	return nil, fmt.Errorf("no ordinary user to run the server as")
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// await waits until the server answers.
+func await(address string) error {
+	db, err := sql.Open("pgx", address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	for range 200 {
+		if err = db.Ping(); err == nil {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return fmt.Errorf("the server does not answer: %w", err)
+}

@@ -1,0 +1,158 @@
+// Package storetest opens migrated databases for tests: a SQLite file and a schema
+// of a Postgres server, each of the test's own, with a clock that the test steps
+// and a bell that remembers. Only tests import it.
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"countersign/internal/store"
+)
+
+// DB is a migrated database of one test.
+type DB struct {
+	*store.Store
+	URL    string
+	Clock  *Clock
+	Bell   *Bell
+	Wished *Counter // commits that asked for deliveries
+}
+
+// Each runs a test once on each database, in parallel.
+func Each(t *testing.T, test func(t *testing.T, db *DB)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, SQLite(t))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, Postgres(t))
+	})
+}
+
+// SQLite opens a fresh SQLite file.
+func SQLite(t *testing.T) *DB {
+	t.Helper()
+	return open(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db"), NewClock())
+}
+
+// Replica opens the same database once more, as another process would: with a pool
+// and a bell of its own and the same clock.
+func (db *DB) Replica(t *testing.T) *DB {
+	t.Helper()
+	return open(t, db.URL, db.Clock)
+}
+
+func open(t *testing.T, url string, clock *Clock) *DB {
+	t.Helper()
+	db := &DB{URL: url, Clock: clock, Bell: &Bell{}, Wished: &Counter{}}
+	s, err := store.Open(t.Context(), store.Config{URL: url, Bell: db.Bell, OnWish: db.Wished.Add, Now: clock.Now})
+	if err != nil {
+		t.Fatalf("open %T: %v", s, err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatalf("migrate: %v", err)
+	}
+	db.Store = s
+	return db
+}
+
+// Clock is a clock that stands still until it is stepped.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock gives a clock that stands at a fixed instant, in a zone that is not UTC.
+func NewClock() *Clock {
+	return &Clock{now: time.Date(2026, 3, 29, 1, 59, 58, 123_456_000, time.FixedZone("east", 9*3600))}
+}
+
+// Now gives the clock's time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Step moves the clock and gives its new time.
+func (c *Clock) Step(d time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	return c.now
+}
+
+// Bell remembers the runs that were rung. Failing makes the next ring inside a
+// transaction fail.
+type Bell struct {
+	mu      sync.Mutex
+	ringing []string // inside transactions, committed or not
+	rung    []string // after commits
+	failing error
+}
+
+// Ring implements store.Bell.
+func (b *Bell) Ring(_ context.Context, _ *sql.Tx, run string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ringing = append(b.ringing, run)
+	return b.failing
+}
+
+// Rung implements store.Bell.
+func (b *Bell) Rung(run string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rung = append(b.rung, run)
+}
+
+// Fail makes every ring inside a transaction fail with err from now on; nil ends that.
+func (b *Bell) Fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failing = err
+}
+
+// Take gives what was rung after commits since the last call.
+func (b *Bell) Take() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := slices.Clone(b.rung)
+	b.ringing, b.rung = nil, nil
+	return out
+}
+
+// Counter counts calls.
+type Counter struct {
+	mu sync.Mutex
+	n  int
+}
+
+// Add counts one call.
+func (c *Counter) Add() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+}
+
+// Take gives the count since the last call.
+func (c *Counter) Take() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.n
+	c.n = 0
+	return n
+}

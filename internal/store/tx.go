@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// tries is how often a transaction that lost a deadlock is begun anew.
+const tries = 4
+
+// txn is one transaction that writes, with what is to be told after its commit.
+type txn struct {
+	*gorm.DB
+	store *Store
+	now   time.Time
+	rung  []string
+	wish  bool
+}
+
+// transact runs fn in one transaction. Whatever fn returns as an error rolls
+// everything back; fn may be called again after a deadlock, so it must keep its
+// results in variables that it sets anew.
+func (s *Store) transact(ctx context.Context, fn func(t *txn) error) error {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	var t *txn
+	var err error
+	for range tries {
+		t = &txn{store: s, now: s.now()}
+		err = translate(s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			t.DB = tx
+			return fn(t)
+		}))
+		if !errors.Is(err, errRepeat) {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	t.tell()
+	return nil
+}
+
+// tell wakes this process's own loops after the commit.
+func (t *txn) tell() {
+	if t.store.bell != nil {
+		for _, run := range t.rung {
+			t.store.bell.Rung(run)
+		}
+	}
+	if t.wish && t.store.onWish != nil {
+		t.store.onWish()
+	}
+}
+
+// ring announces a run inside the transaction, once.
+func (t *txn) ring(run string) error {
+	if t.store.bell == nil || slices.Contains(t.rung, run) {
+		return nil
+	}
+	tx, ok := t.Statement.ConnPool.(*sql.Tx)
+	if !ok {
+		return errors.New("ring outside of a transaction")
+	}
+	t.rung = append(t.rung, run)
+	return t.store.bell.Ring(t.Statement.Context, tx, run)
+}
+
+// changed runs one statement and says how many rows it changed.
+func (t *txn) changed(statement string, args ...any) (int64, error) {
+	res := t.Exec(statement, args...)
+	return res.RowsAffected, res.Error
+}
+
+// snapshot runs fn on one consistent state of the database, without taking the
+// write lock.
+func (s *Store) snapshot(ctx context.Context, fn func(tx *gorm.DB) error) error {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	opts := &sql.TxOptions{ReadOnly: true}
+	if s.dialect == Postgres {
+		opts.Isolation = sql.LevelRepeatableRead
+	}
+	return translate(s.read.WithContext(ctx).Transaction(fn, opts))
+}
+
+// exec runs one statement of its own and says how many rows it changed.
+func (s *Store) exec(ctx context.Context, statement string, args ...any) (int64, error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	res := s.write.WithContext(ctx).Exec(statement, args...)
+	return res.RowsAffected, translate(res.Error)
+}
+
+// query runs one statement that writes and returns rows into dest.
+func (s *Store) query(ctx context.Context, dest any, statement string, args ...any) error {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	return translate(s.write.WithContext(ctx).Raw(statement, args...).Scan(dest).Error)
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/approvals/decisions"
+	"countersign/approvals/policy"
+)
+
+// Waiting implements bot.Views.
+func (s *Store) Waiting(ctx context.Context, installation string, n int) ([]decisions.Case, error) {
+	var out []decisions.Case
+	err := s.snapshot(ctx, func(tx *gorm.DB) error {
+		var rows []approvalRow
+		err := tx.Where("state = ? AND run IN (SELECT id FROM runs WHERE installation = ?)", string(approvals.Pending), installation).
+			Order("expires_at, id").Limit(n).Find(&rows).Error
+		if err != nil {
+			return err
+		}
+		out, err = loadCases(tx, rows)
+		return err
+	})
+	return out, err
+}
+
+// RunsOf implements bot.Views.
+func (s *Store) RunsOf(ctx context.Context, installation string, who policy.Actor, n int) ([]agent.Run, error) {
+	return s.runs(ctx, func(tx *gorm.DB) *gorm.DB {
+		return tx.Where("installation = ? AND asker_team = ? AND asker_user = ?", installation, who.Team, who.User).
+			Order("created_at DESC, id DESC").Limit(n)
+	})
+}
+
+// OpenRuns implements bot.Views.
+func (s *Store) OpenRuns(ctx context.Context, t agent.Thread) ([]agent.Run, error) {
+	return s.runs(ctx, func(tx *gorm.DB) *gorm.DB {
+		return inThread(tx, t).Where(unfinished).Order("created_at, id")
+	})
+}
+
+// EarlierRuns implements bot.Views: the latest n, oldest first.
+func (s *Store) EarlierRuns(ctx context.Context, t agent.Thread, n int) ([]agent.Run, error) {
+	runs, err := s.runs(ctx, func(tx *gorm.DB) *gorm.DB {
+		return inThread(tx, t).Where("NOT (" + unfinished + ")").Order("created_at DESC, id DESC").Limit(n)
+	})
+	slices.Reverse(runs)
+	return runs, err
+}
+
+// Runs lists the latest runs of every thread, newest first; unfinishedOnly leaves
+// out those that have ended.
+func (s *Store) Runs(ctx context.Context, unfinishedOnly bool, n int) ([]agent.Run, error) {
+	return s.runs(ctx, func(tx *gorm.DB) *gorm.DB {
+		if unfinishedOnly {
+			tx = tx.Where(unfinished)
+		}
+		return tx.Order("created_at DESC, id DESC").Limit(n)
+	})
+}
+
+func inThread(tx *gorm.DB, t agent.Thread) *gorm.DB {
+	return tx.Where("installation = ? AND channel = ? AND thread_ts = ?", t.Installation, t.Channel, t.TS)
+}
+
+func (s *Store) runs(ctx context.Context, where func(*gorm.DB) *gorm.DB) ([]agent.Run, error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	var rows []runRow
+	if err := where(s.read.WithContext(ctx)).Find(&rows).Error; err != nil {
+		return nil, translate(err)
+	}
+	out := make([]agent.Run, len(rows))
+	for i := range rows {
+		var err error
+		if out[i], err = rows[i].run(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
