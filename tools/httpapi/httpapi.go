@@ -141,7 +141,7 @@ func specOf(cfg Tool, request template, params parameters) (tools.Spec, error) {
 	}
 	return tools.Spec{
 		Name: cfg.Name, Description: cfg.Description, Parameters: params.schema, Risk: risk,
-		Effects: risk != tools.Low, Idempotent: cfg.Idempotent, Window: cfg.Window, Parallel: risk == tools.Low,
+		Effects: risk != tools.Low, Idempotent: cfg.Idempotent && risk != tools.Low, Window: cfg.Window, Parallel: risk == tools.Low,
 		Private: cfg.Private, Egress: egress, Roles: cfg.Roles, Channels: cfg.Channels, Timeout: cfg.Timeout,
 	}, nil
 }
