@@ -1,0 +1,169 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/approvals/decisions"
+	"countersign/tools"
+)
+
+// checkEdit runs the schema's gate on an edit, so that mistakes stand at their field.
+func (b *Bot) checkEdit(c *decisions.Case, raw string) map[string]string {
+	schema := b.Tools.Schema(c.Approval.Tool)
+	if schema == nil {
+		return nil // the door says what is wrong
+	}
+	_, err := tools.Parse(schema, raw)
+	var f *tools.Failure
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &f) {
+		return map[string]string{"reason": err.Error()}
+	}
+	block := "reason"
+	if name, _, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/"); name != "" {
+		block = "arg:" + strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	}
+	return map[string]string{block: f.Message}
+}
+
+// act does what a stored click says and ends it. A refusal is told to the person alone.
+func (b *Bot) act(ctx context.Context, c Click, thread string) error {
+	out, err := b.verdict(ctx, c)
+	if err != nil {
+		return fmt.Errorf("act on %s: %w", c.Action, err) // the click stays open and is taken up again
+	}
+	b.Poke()
+	outcome := "done"
+	if out.Refused != "" {
+		outcome = out.Refused
+	}
+	if err := b.Clicks.EndClick(ctx, c.ID, outcome, b.Now()); err != nil {
+		return fmt.Errorf("end click: %w", err)
+	}
+	if out.Refused == "" || c.Channel == "" {
+		return nil
+	}
+	lang := b.langOf(ctx, c.Actor.User)
+	return b.whisper(ctx, c.Channel, c.Actor.User, thread, b.Card.Refusal(lang, out.Refused, out.Detail, out.Case))
+}
+
+func (b *Bot) verdict(ctx context.Context, c Click) (decisions.Outcome, error) {
+	switch c.Action {
+	case actApprove, callShow:
+		return b.decide(ctx, c, approvals.Approve)
+	case callEdit:
+		return b.decide(ctx, c, approvals.Edit)
+	case callReject:
+		return b.decide(ctx, c, approvals.Reject)
+	case callRespond:
+		return b.decide(ctx, c, approvals.Respond)
+	case actHappened:
+		return b.find(ctx, c, decisions.Happened)
+	case actRun:
+		return b.find(ctx, c, decisions.RunAgain)
+	case actGiveUp:
+		return b.find(ctx, c, decisions.GiveUp)
+	case actStop:
+		return b.stopClicked(ctx, c)
+	case actContinue:
+		return b.continueClicked(ctx, c)
+	}
+	return decisions.Outcome{Refused: "bad_button"}, nil
+}
+
+func (b *Bot) decide(ctx context.Context, c Click, v approvals.Verdict) (decisions.Outcome, error) {
+	var in form
+	if len(c.Input) > 0 {
+		if err := json.Unmarshal(c.Input, &in); err != nil {
+			return decisions.Outcome{Refused: "bad_button"}, nil
+		}
+	}
+	t := decisions.Attempt{
+		ID: c.ID, Approval: c.Approval, Revision: c.Revision, Digest: c.Digest, Verdict: v,
+		Args: in.Args, Text: in.Text, Who: c.Actor, Via: "slack",
+	}
+	if v == approvals.Approve {
+		current, err := b.Views.Case(ctx, c.Approval)
+		if err != nil && !isGone(err) {
+			return decisions.Outcome{}, err
+		}
+		t.Unseen = err == nil && b.Card.Hides(current)
+	}
+	return b.Door.Decide(ctx, t)
+}
+
+func (b *Bot) find(ctx context.Context, c Click, f decisions.Finding) (decisions.Outcome, error) {
+	return b.Door.Settle(ctx, decisions.Settlement{ID: c.ID, Run: c.Run, Step: c.Step, Finding: f, Who: c.Actor, Via: "slack"})
+}
+
+func (b *Bot) stopClicked(ctx context.Context, c Click) (decisions.Outcome, error) {
+	work, err := b.Views.Load(ctx, c.Run)
+	if isGone(err) {
+		return decisions.Outcome{Refused: "nothing_running"}, nil
+	}
+	if err != nil {
+		return decisions.Outcome{}, err
+	}
+	code, err := b.stopRun(ctx, &work.Run, c.Actor.User, c.ID)
+	return decisions.Outcome{Refused: code}, err
+}
+
+// continueClicked is the asker's further allowance.
+func (b *Bot) continueClicked(ctx context.Context, c Click) (decisions.Outcome, error) {
+	work, err := b.Views.Load(ctx, c.Run)
+	if isGone(err) {
+		return decisions.Outcome{Refused: "nothing_running"}, nil
+	}
+	if err != nil {
+		return decisions.Outcome{}, err
+	}
+	if work.Run.Asker.User != c.Actor.User {
+		return decisions.Outcome{Refused: "not_asker"}, nil
+	}
+	err = b.Agent.Tell(ctx, agent.Message{Run: c.Run, Kind: agent.Continue, From: work.Run.Asker, Text: "continue"}, c.ID)
+	if errors.Is(err, agent.ErrSettled) {
+		return decisions.Outcome{Refused: "nothing_running"}, nil
+	}
+	return decisions.Outcome{}, err
+}
+
+// clickLoop takes up clicks that were stored and not acted upon: the process
+// died in between, or what they needed was not to be had.
+func (b *Bot) clickLoop(ctx context.Context) error {
+	tick := time.NewTicker(clickSweep)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		open, err := b.Clicks.OpenClicks(ctx, b.Now().Add(-clickGrace), clickBatch)
+		if err != nil {
+			b.Logger.WarnContext(ctx, "open clicks cannot be read", "error", err)
+			continue
+		}
+		for _, c := range open {
+			if err := b.act(ctx, c, c.MessageTS); err != nil {
+				b.Logger.WarnContext(ctx, "a stored click cannot be acted upon yet", "action", c.Action, "error", err)
+			}
+		}
+	}
+}
+
+// The click sweep looks each two seconds for clicks that should long have been
+// acted upon. Acting twice is harmless: a verdict counts once.
+const (
+	clickSweep = 2 * time.Second
+	clickGrace = 5 * time.Second
+	clickBatch = 50
+)

@@ -1,0 +1,134 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/slack-go/slack"
+	"golang.org/x/sync/errgroup"
+
+	"countersign/agent"
+	"countersign/approvals/decisions"
+	"countersign/bot/card"
+	"countersign/bot/slacktext"
+	"countersign/bot/socket"
+	"countersign/bot/words"
+	"countersign/tools"
+)
+
+// Self is who the bot is in its workspace, from auth.test.
+type Self struct {
+	Team       string // the installation
+	User       string
+	Bot        string
+	App        string // empty: not known
+	Name       string
+	Enterprise string // of an enterprise organisation; empty: none
+}
+
+// Config wires a Bot.
+type Config struct {
+	API        *slack.Client
+	Self       Self
+	Agent      *agent.Agent
+	Door       *decisions.Door
+	Outbox     Outbox
+	Clicks     Clicks
+	Views      Views
+	Directory  *Directory
+	Tools      *tools.Registry
+	Words      *words.Catalogue
+	Card       *card.Renderer
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Owner      string
+	Channels   []string // where it listens; empty: wherever it was invited
+	AllReplies bool     // replies without a mention reach the asker's run
+	Language   string   // of channel messages; empty or auto: the asker's
+	Gaps       Gaps
+}
+
+// Gaps are the least times between calls that Slack allows.
+type Gaps struct {
+	Post     time.Duration // chat.postMessage in one channel: Slack allows one a second
+	Update   time.Duration // chat.update: tier 3, fifty a minute
+	Progress time.Duration // between two edits of one progress message
+}
+
+// Bot is the Slack edge. Run it once.
+type Bot struct {
+	Config
+	poke   chan struct{} // there may be deliveries
+	work   sync.WaitGroup
+	pacing sync.Map // progress subjects: when they were last edited
+	health health
+}
+
+// New makes a Bot that is not yet running.
+func New(c Config) *Bot {
+	return &Bot{Config: c, poke: make(chan struct{}, 1)}
+}
+
+// Poke tells the delivery loop of this process that there is something to deliver.
+func (b *Bot) Poke() {
+	select {
+	case b.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Run delivers and finishes what was clicked, until the context ends. The socket
+// is run beside it and calls Handle.
+func (b *Bot) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return b.deliverLoop(ctx) })
+	g.Go(func() error { return b.clickLoop(ctx) })
+	err := g.Wait()
+	b.work.Wait()
+	return err
+}
+
+// background runs a piece of work that follows an acknowledgement; Run waits for it.
+func (b *Bot) background(name string, timeout time.Duration, f func(context.Context) error) {
+	b.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		defer cancel()
+		defer func() {
+			if v := recover(); v != nil {
+				b.Logger.ErrorContext(ctx, "panic", "work", name, "value", fmt.Sprint(v))
+			}
+		}()
+		if err := f(ctx); err != nil {
+			b.Logger.WarnContext(ctx, "work after an acknowledgement failed", "work", name, "error", err)
+		}
+	})
+}
+
+// lang is the language of channel messages about a run.
+func (b *Bot) lang(run *agent.Run) string {
+	if b.Language != "" && b.Language != "auto" {
+		return b.Language
+	}
+	return run.Language
+}
+
+// Handle commits what an envelope says and acknowledges it.
+func (b *Bot) Handle(ctx context.Context, e socket.Envelope) socket.Response {
+	switch e.Type {
+	case socket.TypeEvent:
+		return b.event(ctx, e)
+	case socket.TypeInteraction:
+		return b.interaction(ctx, e)
+	case socket.TypeCommand:
+		return b.command(ctx, e)
+	}
+	return socket.Response{Ack: true}
+}
+
+// reader reads what people typed.
+func (b *Bot) reader() slacktext.Reader {
+	return slacktext.Reader{Self: b.Self.User, Name: b.Directory.KnownName}
+}

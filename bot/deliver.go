@@ -1,0 +1,188 @@
+package bot
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"countersign/agent"
+	"countersign/bot/card"
+)
+
+// The delivery loop looks for work when it is poked, and each second for what
+// other replicas committed or what was put off.
+const (
+	deliverEvery = time.Second
+	deliverLease = 30 * time.Second
+	deliverBatch = 20
+	deliverers   = 4
+)
+
+func (b *Bot) deliverLoop(ctx context.Context) error {
+	tick := time.NewTicker(deliverEvery)
+	defer tick.Stop()
+	for {
+		n := b.deliverDue(ctx)
+		if n == deliverBatch {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-b.poke:
+		}
+	}
+}
+
+// deliverDue delivers what is due, a few at a time, and says how many it claimed.
+func (b *Bot) deliverDue(ctx context.Context) int {
+	now := b.Now()
+	due, err := b.Outbox.ClaimDeliveries(ctx, b.Owner, now, now.Add(deliverLease), deliverBatch)
+	if err != nil {
+		if ctx.Err() == nil {
+			b.Logger.WarnContext(ctx, "deliveries cannot be claimed", "error", err)
+		}
+		return 0
+	}
+	slots := make(chan struct{}, deliverers)
+	var all sync.WaitGroup
+	for _, d := range due {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			b.deliver(ctx, d)
+		})
+	}
+	all.Wait()
+	return len(due)
+}
+
+// deliver brings one subject's message up to date and stores the receipt.
+func (b *Bot) deliver(ctx context.Context, d Delivery) {
+	r := b.attempt(ctx, d)
+	r.At = b.Now()
+	b.health.note(d, r)
+	if r.Error != "" {
+		b.Logger.WarnContext(ctx, "a delivery failed", "subject", d.Subject, "attempt", d.Attempts, "gone", r.Gone, "error", r.Error)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if err := b.Outbox.Delivered(ctx, d, r); err != nil {
+		b.Logger.WarnContext(ctx, "a receipt could not be stored", "subject", d.Subject, "error", err)
+	}
+}
+
+func (b *Bot) attempt(ctx context.Context, d Delivery) Receipt {
+	if user, ok := strings.CutPrefix(d.Subject, "home/"); ok {
+		return b.deliverHome(ctx, d, user)
+	}
+	msg, later, err := b.render(ctx, d)
+	switch {
+	case isGone(err):
+		return Receipt{Version: d.Version, PostedTS: d.PostedTS, Gone: true}
+	case err != nil:
+		return b.failed(d, err)
+	case msg == nil:
+		return Receipt{Version: d.Version, PostedTS: d.PostedTS, Hash: d.Hash}
+	}
+	hash := card.Hash(*msg)
+	if d.PostedTS != "" && hash == d.Hash {
+		return Receipt{Version: d.Version, PostedTS: d.PostedTS, Hash: d.Hash, RetryAt: later}
+	}
+	if wait := b.tooSoon(d, msg); wait > 0 {
+		return Receipt{PostedTS: d.PostedTS, Hash: d.Hash, RetryAt: b.Now().Add(wait)}
+	}
+	r := b.send(ctx, d, msg, hash)
+	if r.RetryAt.IsZero() {
+		r.RetryAt = later
+	}
+	return r
+}
+
+// render draws the subject's state as it is now. Later is when it will look
+// different without anybody doing anything.
+func (b *Bot) render(ctx context.Context, d Delivery) (msg *card.Message, later time.Time, err error) {
+	kind, id, rest, ok := parseSubject(d.Subject)
+	if !ok {
+		return nil, later, agent.ErrNotFound
+	}
+	if kind == "approval" {
+		return b.renderCard(ctx, id)
+	}
+	work, err := b.Views.Load(ctx, id)
+	if err != nil {
+		return nil, later, err
+	}
+	at := b.where(b.lang(&work.Run), work.Run.TS)
+	var m card.Message
+	switch rest[0] {
+	case "progress":
+		m = b.Card.Progress(work, at)
+	case "answer":
+		if work.Run.Answer == "" {
+			return b.noAnswer(d, work, at)
+		}
+		m = b.Card.Answer(work, at)
+	case "question":
+		return b.renderQuestion(work, rest, at)
+	default:
+		return nil, later, agent.ErrNotFound
+	}
+	return &m, later, nil
+}
+
+// noAnswer is a run that ended without words: a stop is told by the progress line alone,
+// unless an earlier answer of it stands.
+func (b *Bot) noAnswer(d Delivery, work *agent.Work, at card.Where) (*card.Message, time.Time, error) {
+	if d.PostedTS == "" {
+		return nil, time.Time{}, nil
+	}
+	m := b.Card.Answer(work, at)
+	return &m, time.Time{}, nil
+}
+
+func (b *Bot) renderCard(ctx context.Context, id string) (*card.Message, time.Time, error) {
+	c, err := b.Views.Case(ctx, id)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	work, err := b.Views.Load(ctx, c.Run.ID)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	at := b.where(b.lang(&c.Run), c.Run.TS)
+	at.Read = readBefore(work, c.Step.N)
+	m := b.Card.Approval(c, at)
+	return &m, time.Time{}, nil
+}
+
+// readBefore lists what the run had read when the call was proposed.
+func readBefore(work *agent.Work, step int) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, s := range work.Steps {
+		for _, source := range s.Sources {
+			if s.N < step && !seen[source] {
+				seen[source] = true
+				out = append(out, source)
+			}
+		}
+	}
+	return out
+}
+
+// parseSubject takes a subject apart: kind, id and the rest.
+func parseSubject(subject string) (kind, id string, rest []string, ok bool) {
+	parts := strings.Split(subject, "/")
+	if len(parts) < 3 || parts[0] != "run" && parts[0] != "approval" {
+		return "", "", nil, false
+	}
+	return parts[0], parts[1], parts[2:], true
+}
+
+func isAnswer(subject string) bool {
+	kind, _, rest, ok := parseSubject(subject)
+	return ok && kind == "run" && rest[0] == "answer"
+}

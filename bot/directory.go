@@ -1,0 +1,185 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slack-go/slack"
+	"golang.org/x/sync/singleflight"
+
+	"countersign/approvals/policy"
+)
+
+// Directory knows people as Slack knows them: users.info, and the members of the
+// usergroups that the policy names. It remembers for a short time; a fresh look
+// asks Slack now. Anything that fails is an error: nobody is guessed.
+type Directory struct {
+	api    *slack.Client
+	self   Self
+	policy func() *policy.Policy
+	now    func() time.Time
+
+	calls  singleflight.Group
+	mu     sync.Mutex
+	people map[string]remembered[*slack.User]
+	groups map[string]remembered[[]string]
+	failed time.Time // the last failed look-up, for health
+}
+
+type remembered[T any] struct {
+	value T
+	at    time.Time
+}
+
+// memory is how long a person or a group is remembered: a minute, as long as
+// Slack's own clients take to notice.
+const memory = time.Minute
+
+// settled is how long even a fresh look is shared: clicks that arrive together ask once.
+const settled = time.Second
+
+// NewDirectory makes a Directory.
+func NewDirectory(api *slack.Client, self Self, p func() *policy.Policy, now func() time.Time) *Directory {
+	return &Directory{
+		api: api, self: self, policy: p, now: now,
+		people: map[string]remembered[*slack.User]{}, groups: map[string]remembered[[]string]{},
+	}
+}
+
+// Person says who somebody is now.
+func (d *Directory) Person(ctx context.Context, who policy.Actor, fresh bool) (policy.Person, error) {
+	age := memory
+	if fresh {
+		age = settled
+	}
+	u, err := recall(ctx, d, d.people, "user/"+who.User, who.User, age, d.user)
+	if err != nil {
+		return policy.Person{}, err
+	}
+	var groups []string
+	for _, g := range d.policy().Usergroups() {
+		members, err := recall(ctx, d, d.groups, "group/"+g, g, age, d.members)
+		if err != nil {
+			return policy.Person{}, err
+		}
+		if slices.Contains(members, who.User) {
+			groups = append(groups, g)
+		}
+	}
+	return policy.Person{
+		Actor: policy.Actor{Team: orTeam(u.TeamID, who.Team), User: u.ID}, Name: nameOf(u), Locale: u.Locale, Zone: u.TZ,
+		Standing: d.standing(u), Roles: d.policy().RolesOf(u.ID, groups),
+	}, nil
+}
+
+// recall gives what is remembered, or asks Slack once for everybody who asks at the same time.
+func recall[T any](ctx context.Context, d *Directory, in map[string]remembered[T], flight, key string, age time.Duration, ask func(context.Context, string) (T, error)) (T, error) {
+	d.mu.Lock()
+	r, ok := in[key]
+	d.mu.Unlock()
+	if ok && d.now().Sub(r.at) < age {
+		return r.value, nil
+	}
+	v, err, _ := d.calls.Do(flight, func() (any, error) {
+		value, err := ask(ctx, key)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if err != nil {
+			d.failed = d.now()
+			return value, err
+		}
+		in[key] = remembered[T]{value, d.now()}
+		return value, nil
+	})
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return v.(T), nil
+}
+
+func (d *Directory) user(ctx context.Context, id string) (*slack.User, error) {
+	u, err := d.api.GetUserInfoContext(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("look up user %s: %w", id, err)
+	}
+	return u, nil
+}
+
+func (d *Directory) members(ctx context.Context, group string) ([]string, error) {
+	members, err := d.api.GetUserGroupMembersContext(ctx, group)
+	if err != nil {
+		return nil, fmt.Errorf("look up usergroup %s: %w", group, err)
+	}
+	return members, nil
+}
+
+func (d *Directory) standing(u *slack.User) policy.Standing {
+	switch {
+	case u.Deleted:
+		return policy.Deactivated
+	case u.IsBot || u.ID == "USLACKBOT":
+		return policy.Bot
+	case u.IsStranger || u.TeamID != "" && u.TeamID != d.self.Team && (d.self.Enterprise == "" || u.Enterprise.EnterpriseID != d.self.Enterprise):
+		return policy.Outsider
+	case u.IsRestricted || u.IsUltraRestricted:
+		return policy.Guest
+	}
+	return policy.Member
+}
+
+// KnownName is a name that happens to be remembered; it never asks Slack, so
+// that reading a message takes no call.
+func (d *Directory) KnownName(id string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r, ok := d.people[id]; ok {
+		return nameOf(r.value)
+	}
+	return ""
+}
+
+// Forget drops what an event says has changed.
+func (d *Directory) Forget(event json.RawMessage) {
+	var e struct {
+		User struct {
+			ID string `json:"id"`
+		} `json:"user"`
+		Subteam string `json:"subteam_id"`
+	}
+	if json.Unmarshal(event, &e) != nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.people, e.User.ID)
+	delete(d.groups, e.Subteam)
+}
+
+// LastFailure is when a look-up failed last; zero when none did.
+func (d *Directory) LastFailure() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failed
+}
+
+func nameOf(u *slack.User) string {
+	switch {
+	case u.Profile.DisplayName != "":
+		return u.Profile.DisplayName
+	case u.RealName != "":
+		return u.RealName
+	}
+	return u.Name
+}
+
+func orTeam(team, otherwise string) string {
+	if team == "" {
+		return otherwise
+	}
+	return team
+}

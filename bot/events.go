@@ -1,0 +1,148 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"countersign/agent"
+	"countersign/bot/socket"
+)
+
+// outer is the Events API's outer object, as far as it is needed.
+type outer struct {
+	TeamID string          `json:"team_id"`
+	Event  json.RawMessage `json:"event"`
+	Type   string          `json:"type"`
+}
+
+// message is a Slack message event; app_mention has the same shape.
+type message struct {
+	Type        string          `json:"type"`
+	Subtype     string          `json:"subtype"`
+	Channel     string          `json:"channel"`
+	ChannelType string          `json:"channel_type"`
+	User        string          `json:"user"`
+	Text        string          `json:"text"`
+	TS          string          `json:"ts"`
+	ThreadTS    string          `json:"thread_ts"`
+	BotID       string          `json:"bot_id"`
+	AppID       string          `json:"app_id"`
+	BotProfile  json.RawMessage `json:"bot_profile"`
+	Blocks      json.RawMessage `json:"blocks"`
+	Tab         string          `json:"tab"`
+	DeletedTS   string          `json:"deleted_ts"`
+	Message     *message        `json:"message"`
+	Previous    *message        `json:"previous_message"`
+}
+
+// root is the ts of the thread that the message belongs to or opens.
+func (m *message) root() string {
+	if m.ThreadTS != "" {
+		return m.ThreadTS
+	}
+	return m.TS
+}
+
+// event handles one event. It is acknowledged once what it means is committed; an
+// event that cannot be committed comes again.
+func (b *Bot) event(ctx context.Context, e socket.Envelope) socket.Response {
+	var o outer
+	var m message
+	if json.Unmarshal(e.Payload, &o) != nil || len(o.Event) == 0 || json.Unmarshal(o.Event, &m) != nil {
+		return socket.Response{Ack: true} // nothing that coming again would mend
+	}
+	if err := b.take(ctx, m, o.Event); err != nil {
+		b.Logger.WarnContext(ctx, "an event could not be stored; Slack sends it again", "type", m.Type, "error", err)
+		return socket.Response{}
+	}
+	return socket.Response{Ack: true}
+}
+
+func (b *Bot) take(ctx context.Context, m message, raw json.RawMessage) error {
+	switch m.Type {
+	case "app_mention":
+		return b.heard(ctx, m)
+	case "message":
+		return b.message(ctx, m)
+	case "app_home_opened":
+		if m.Tab == "" || m.Tab == "home" {
+			return b.wishHome(ctx, m.User)
+		}
+	case "user_change", "subteam_members_changed", "subteam_updated":
+		b.Directory.Forget(raw)
+	case "member_joined_channel":
+		if m.User == b.Self.User {
+			b.background("greeting", callTimeout, func(ctx context.Context) error { return b.greet(ctx, m.Channel) })
+		}
+	}
+	return nil
+}
+
+// message sorts a message event by its subtype: edits and deletions by name, the
+// lines that Slack writes itself ignored, everything that a person typed heard.
+func (b *Bot) message(ctx context.Context, m message) error {
+	switch m.Subtype {
+	case "", "file_share", "thread_broadcast", "me_message":
+		return b.heard(ctx, m)
+	case "message_changed":
+		return b.changed(ctx, m)
+	case "message_deleted":
+		return b.deleted(ctx, m)
+	}
+	return nil
+}
+
+// automatic says that no person typed the message: another bot, a workflow, or we.
+func (b *Bot) automatic(m *message) bool {
+	profile := len(m.BotProfile) > 0 && string(m.BotProfile) != "null"
+	return m.User == "" || m.User == b.Self.User || m.BotID != "" || profile || m.AppID != "" && m.AppID == b.Self.App
+}
+
+func (b *Bot) listens(channel string) bool {
+	return len(b.Channels) == 0 || slices.Contains(b.Channels, channel)
+}
+
+// changed starts a run when an edit adds the first mention. Other edits, and
+// those that only a link preview made, mean nothing.
+func (b *Bot) changed(ctx context.Context, m message) error {
+	now, was := m.Message, m.Previous
+	if now == nil || now.Text == "" || b.automatic(now) {
+		return nil
+	}
+	now.Channel, now.ChannelType = m.Channel, m.ChannelType
+	if was != nil && (was.Text == now.Text || b.mentions(was)) || !b.mentions(now) {
+		return nil
+	}
+	now.Type, now.Subtype = "message", ""
+	return b.heard(ctx, *now)
+}
+
+// deleted stops the run whose request was deleted.
+func (b *Bot) deleted(ctx context.Context, m message) error {
+	if m.DeletedTS == "" {
+		return nil
+	}
+	root := m.DeletedTS
+	if m.Previous != nil && m.Previous.ThreadTS != "" {
+		root = m.Previous.ThreadTS
+	}
+	runs, err := b.Views.OpenRuns(ctx, b.thread(m.Channel, root))
+	if err != nil {
+		return err
+	}
+	for i := range runs {
+		if runs[i].MessageTS == m.DeletedTS {
+			return b.tell(ctx, agent.Message{Run: runs[i].ID, Kind: agent.Stop, From: runs[i].Asker, Text: "the request was deleted", TS: m.DeletedTS}, "deleted/"+m.DeletedTS)
+		}
+	}
+	return nil
+}
+
+func (b *Bot) thread(channel, root string) agent.Thread {
+	return agent.Thread{Installation: b.Self.Team, Channel: channel, TS: root}
+}
+
+func (b *Bot) mentions(m *message) bool {
+	return b.reader().Read(typed(m)).Mentioned
+}

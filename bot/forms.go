@@ -1,0 +1,195 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/slack-go/slack"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/approvals/decisions"
+	"countersign/bot/card"
+	"countersign/bot/socket"
+)
+
+// openForm opens a form for a press: an empty one at once, because the trigger
+// lives three seconds, then filled from the database.
+func (b *Bot) openForm(p *pressed, action string, button card.Button) socket.Response {
+	meta := card.ModalMeta{Button: button, Channel: p.channel(), MessageTS: p.Container.MessageTS, ThreadTS: p.thread()}
+	trigger, user := p.TriggerID, p.User.ID
+	b.background("form", callTimeout, func(ctx context.Context) error {
+		opened, err := b.API.OpenViewContext(ctx, trigger, b.Card.Loading("en", "loading"))
+		if err != nil {
+			return fmt.Errorf("open a form: %w", err)
+		}
+		return b.fillForm(ctx, opened.ID, action, user, meta)
+	})
+	return socket.Response{Ack: true}
+}
+
+func (b *Bot) fillForm(ctx context.Context, viewID, action, user string, meta card.ModalMeta) error {
+	lang := b.langOf(ctx, user)
+	c, err := b.Views.Case(ctx, meta.Approval)
+	if isGone(err) {
+		return b.setView(ctx, viewID, b.Card.SettledModal(nil, nil, lang))
+	}
+	if err != nil {
+		return err
+	}
+	return b.setView(ctx, viewID, b.form(ctx, c, action, user, lang, meta))
+}
+
+// form draws the form that a press asks for, or says what happened meanwhile.
+func (b *Bot) form(ctx context.Context, c *decisions.Case, action, user, lang string, meta card.ModalMeta) slack.ModalViewRequest {
+	if c.Approval.State != approvals.Pending || meta.Revision != c.Approval.Revision || meta.Digest != c.Approval.Current().Digest {
+		return b.Card.SettledModal(c, nil, lang)
+	}
+	var v slack.ModalViewRequest
+	fits := true
+	switch action {
+	case actEdit:
+		v, fits = b.Card.EditModal(c, lang)
+	case actReject:
+		v = b.Card.RejectModal(c, lang)
+	case actRespond:
+		v = b.Card.RespondModal(c, lang)
+	default:
+		v, fits = b.showForm(ctx, c, user, lang)
+	}
+	if !fits {
+		return b.Card.SettledModal(c, nil, lang)
+	}
+	private, err := json.Marshal(meta)
+	if err == nil {
+		v.PrivateMetadata = string(private)
+	}
+	return v
+}
+
+// showForm shows everything. That somebody was shown it is a row, without which
+// their approval of a card that hides something does not count.
+func (b *Bot) showForm(ctx context.Context, c *decisions.Case, user, lang string) (slack.ModalViewRequest, bool) {
+	v, fits := b.Card.ShowModal(c, lang)
+	if !fits {
+		return v, false
+	}
+	person, err := b.Directory.Person(ctx, b.actor(user), true)
+	if err != nil || person.Standing != "member" || c.Approval.Current().Requirement.MayDecide(person, nil) != nil && person.Actor != c.Run.Asker {
+		if b.Card.Private != nil && b.Card.Private(c.Approval.Tool) {
+			return b.Card.SettledModal(c, nil, lang), true // private arguments are for people who may decide
+		}
+	}
+	if err := b.Clicks.SaveOpening(ctx, c.Approval.ID, c.Approval.Revision, b.actor(user), b.Now()); err != nil {
+		b.Logger.WarnContext(ctx, "an opening could not be stored", "error", err)
+	}
+	return v, true
+}
+
+func (b *Bot) setView(ctx context.Context, id string, v slack.ModalViewRequest) error {
+	if _, err := b.API.UpdateViewContext(ctx, v, "", "", id); err != nil {
+		return fmt.Errorf("fill a form: %w", err)
+	}
+	return nil
+}
+
+// submitted handles a form. It is checked from the database alone; whether the
+// person may decide is looked up after the acknowledgement.
+func (b *Bot) submitted(ctx context.Context, p *pressed) socket.Response {
+	if p.View == nil {
+		return socket.Response{Ack: true}
+	}
+	meta, err := card.ParseModalMeta(p.View.Private)
+	if err != nil || meta.Approval == "" {
+		return socket.Response{Ack: true}
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	c, err := b.Views.Case(ctx, meta.Approval)
+	if err != nil {
+		return b.formNotSaved(p, err)
+	}
+	raw, typed, errs := b.typedIn(p.View, c)
+	if stale(c, meta) {
+		return respond("update", b.Card.SettledModal(c, typed, "en"))
+	}
+	if len(errs) > 0 {
+		return formErrors(errs)
+	}
+	click := Click{
+		ID: "form/" + p.User.ID + "/" + p.View.ID + "/" + meta.Digest, Action: p.View.Callback, Actor: b.actor(p.User.ID), Channel: meta.Channel,
+		MessageTS: meta.MessageTS, Approval: meta.Approval, Revision: meta.Revision, Digest: meta.Digest, Input: formInput(p.View, raw), At: b.Now(),
+	}
+	fresh, err := b.Clicks.SaveClick(ctx, click)
+	if err != nil {
+		return b.formNotSaved(p, err)
+	}
+	if fresh {
+		b.background("form", callTimeout, func(ctx context.Context) error { return b.act(ctx, click, meta.ThreadTS) })
+	}
+	return socket.Response{Ack: true}
+}
+
+func stale(c *decisions.Case, meta card.ModalMeta) bool {
+	a := &c.Approval
+	return a.State != approvals.Pending || a.Revision != meta.Revision || a.Current().Digest != meta.Digest
+}
+
+// typedIn reads an edit form; the others have a reason alone.
+func (b *Bot) typedIn(v *view, c *decisions.Case) (raw string, typed, errs map[string]string) {
+	if v.Callback == callEdit {
+		raw, typed, errs = b.Card.Typed(c, v.State.Values)
+		if len(errs) == 0 {
+			errs = b.checkEdit(c, raw)
+		}
+		return raw, typed, errs
+	}
+	reason := reasonOf(v)
+	if v.Callback == callRespond && reason == "" {
+		return "", nil, map[string]string{"reason": b.Words.In("en").Say("empty")}
+	}
+	return "", map[string]string{"reason": reason}, nil
+}
+
+func reasonOf(v *view) string {
+	for _, a := range v.State.Values["reason"] {
+		return a.Value
+	}
+	return ""
+}
+
+type form struct {
+	Args string `json:"args,omitempty"`
+	Text string `json:"text,omitempty"`
+}
+
+func formInput(v *view, raw string) json.RawMessage {
+	input, err := json.Marshal(form{Args: raw, Text: reasonOf(v)})
+	if err != nil {
+		return nil
+	}
+	return input
+}
+
+func respond(action string, v slack.ModalViewRequest) socket.Response {
+	return socket.Response{Ack: true, Payload: map[string]any{"response_action": action, "view": v}}
+}
+
+func formErrors(errs map[string]string) socket.Response {
+	return socket.Response{Ack: true, Payload: map[string]any{"response_action": "errors", "errors": errs}}
+}
+
+// formNotSaved keeps the form open, so that nothing typed is lost.
+func (b *Bot) formNotSaved(p *pressed, err error) socket.Response {
+	if isGone(err) {
+		return respond("update", b.Card.SettledModal(nil, nil, "en"))
+	}
+	b.Logger.Warn("a form could not be stored", "callback", p.View.Callback, "error", err)
+	for block := range p.View.State.Values {
+		return formErrors(map[string]string{block: b.Words.In("en").Say("not_saved")})
+	}
+	return socket.Response{}
+}
+
+var _ agent.Directory = (*Directory)(nil)

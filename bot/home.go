@@ -1,0 +1,89 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"countersign/agent"
+	"countersign/approvals/decisions"
+	"countersign/bot/socket"
+)
+
+const mostOnHome = 20
+
+func (b *Bot) wishHome(ctx context.Context, user string) error {
+	if user == "" {
+		return nil
+	}
+	now := b.Now()
+	if err := b.Outbox.Wish(ctx, []agent.Wish{{Subject: "home/" + user, Priority: agent.PriorityHome, ReadyAt: now}}, now); err != nil {
+		return fmt.Errorf("wish for Home: %w", err)
+	}
+	b.Poke()
+	return nil
+}
+
+// deliverHome publishes a person's Home: what waits for them, and their runs.
+func (b *Bot) deliverHome(ctx context.Context, d Delivery, user string) Receipt {
+	who := b.actor(user)
+	all, err := b.Views.Waiting(ctx, b.Self.Team, 5*mostOnHome)
+	if err != nil {
+		return b.failed(d, err)
+	}
+	runs, err := b.Views.RunsOf(ctx, b.Self.Team, who, mostOnHome)
+	if err != nil {
+		return b.failed(d, err)
+	}
+	person, err := b.Directory.Person(ctx, who, false)
+	if err != nil {
+		return b.failed(d, err)
+	}
+	var mine []decisions.Case
+	for i := range all {
+		a := &all[i].Approval
+		if len(mine) < mostOnHome && a.Current().Requirement.MayDecide(person, a.Requesters()) == nil {
+			mine = append(mine, all[i])
+		}
+	}
+	view := b.Card.Home(mine, runs, b.where(b.langOf(ctx, user), ""))
+	if _, err := b.API.PublishViewContext(ctx, slack.PublishViewContextRequest{UserID: user, View: view}); err != nil {
+		return b.failed(d, err)
+	}
+	return Receipt{Version: d.Version}
+}
+
+// command answers a slash command privately.
+func (b *Bot) command(ctx context.Context, e socket.Envelope) socket.Response {
+	return socket.Response{Ack: true, Payload: map[string]any{"response_type": "ephemeral", "text": b.Words.In("en").Say("greeting", "bot", "<@"+b.Self.User+">")}}
+}
+
+// health remembers how deliveries fare, for readiness.
+type health struct {
+	mu        sync.Mutex
+	delivered time.Time // the last success
+	failing   time.Time // since when nothing but failures came; zero: the last one worked
+	oldest    time.Duration
+}
+
+func (h *health) note(d Delivery, r Receipt) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case r.Error == "" && r.Version > 0:
+		h.delivered, h.failing = r.At, time.Time{}
+	case r.Error != "" && h.failing.IsZero():
+		h.failing = r.At
+	}
+	h.oldest = r.At.Sub(d.Since)
+}
+
+// Failing says since when every delivery failed; zero when the last one worked.
+func (b *Bot) Failing() time.Time {
+	b.health.mu.Lock()
+	defer b.health.mu.Unlock()
+	return b.health.failing
+}

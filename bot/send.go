@@ -1,0 +1,256 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"countersign/agent"
+	"countersign/bot/card"
+)
+
+// metadataType is the event type of our message metadata.
+const metadataType = "countersign"
+
+// send posts or edits one message, within Slack's limits.
+func (b *Bot) send(ctx context.Context, d Delivery, msg *card.Message, hash string) Receipt {
+	if d.PostedTS == "" && d.Intended {
+		ts, err := b.findLost(ctx, d)
+		if err != nil {
+			return b.failed(d, err)
+		}
+		d.PostedTS = ts
+	}
+	if d.PostedTS != "" {
+		return b.update(ctx, d, msg, hash)
+	}
+	return b.post(ctx, d, msg, hash)
+}
+
+func (b *Bot) post(ctx context.Context, d Delivery, msg *card.Message, hash string) Receipt {
+	if wait := b.pace(ctx, "chat.postMessage", d.Channel, b.Gaps.Post); wait > 0 {
+		return Receipt{RetryAt: b.Now().Add(wait)}
+	}
+	if err := b.Outbox.Intend(ctx, d, b.Now()); err != nil {
+		return b.failed(d, err)
+	}
+	_, ts, err := b.API.PostMessageContext(ctx, d.Channel, b.options(d, msg, true)...)
+	if err != nil {
+		return b.failed(d, err)
+	}
+	b.noteProgress(d)
+	if msg.File != nil {
+		b.upload(ctx, d, msg.File)
+	}
+	return Receipt{Version: d.Version, PostedTS: ts, Hash: hash}
+}
+
+func (b *Bot) update(ctx context.Context, d Delivery, msg *card.Message, hash string) Receipt {
+	if wait := b.pace(ctx, "chat.update", "", b.Gaps.Update); wait > 0 {
+		return Receipt{PostedTS: d.PostedTS, Hash: d.Hash, RetryAt: b.Now().Add(wait)}
+	}
+	_, _, _, err := b.API.UpdateMessageContext(ctx, d.Channel, d.PostedTS, b.options(d, msg, false)...)
+	if said(err, "message_not_found") {
+		return b.vanished(ctx, d, msg, hash)
+	}
+	if err != nil {
+		return b.failed(d, err)
+	}
+	b.noteProgress(d)
+	return Receipt{Version: d.Version, PostedTS: d.PostedTS, Hash: hash}
+}
+
+// vanished: somebody deleted the message. What still waits for people is posted
+// again; what is settled stays deleted.
+func (b *Bot) vanished(ctx context.Context, d Delivery, msg *card.Message, hash string) Receipt {
+	if d.Priority != agent.PriorityCard || !hasButtons(msg) {
+		return Receipt{Version: d.Version, Gone: true}
+	}
+	d.PostedTS = ""
+	return b.post(ctx, d, msg, hash)
+}
+
+func hasButtons(msg *card.Message) bool {
+	for _, block := range msg.Blocks {
+		if block.BlockType() == slack.MBTAction {
+			return true
+		}
+	}
+	return false
+}
+
+// options say everything explicitly: an edit keeps what is left out.
+func (b *Bot) options(d Delivery, msg *card.Message, first bool) []slack.MsgOption {
+	o := []slack.MsgOption{
+		slack.MsgOptionText(msg.Text, false), slack.MsgOptionBlocks(msg.Blocks...),
+		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(), slack.MsgOptionParse(false),
+		slack.MsgOptionMetadata(slack.SlackMetadata{EventType: metadataType, EventPayload: payload(msg.Meta, d.Subject)}),
+	}
+	if first && d.ThreadTS != "" {
+		o = append(o, slack.MsgOptionTS(d.ThreadTS))
+	}
+	return o
+}
+
+func payload(m card.Meta, subject string) map[string]any {
+	p := map[string]any{"subject": subject, "run": m.Run}
+	if m.Approval != "" {
+		p["approval"], p["revision"] = m.Approval, m.Revision
+	}
+	return p
+}
+
+// findLost looks for a message that may have been posted although its answer was lost.
+func (b *Bot) findLost(ctx context.Context, d Delivery) (string, error) {
+	messages, err := b.around(ctx, d)
+	if err != nil {
+		return "", err
+	}
+	for i := range messages {
+		m := &messages[i]
+		subject, _ := m.Metadata.EventPayload["subject"].(string)
+		if m.User == b.Self.User && m.Metadata.EventType == metadataType && subject == d.Subject {
+			return m.Timestamp, nil
+		}
+	}
+	return "", nil
+}
+
+func (b *Bot) around(ctx context.Context, d Delivery) ([]slack.Message, error) {
+	if d.ThreadTS != "" {
+		messages, _, _, err := b.API.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
+			ChannelID: d.Channel, Timestamp: d.ThreadTS, Limit: 200, IncludeAllMetadata: true,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for a lost post: %w", err)
+		}
+		return messages, nil
+	}
+	h, err := b.API.GetConversationHistoryContext(ctx, &slack.GetConversationHistoryParameters{ChannelID: d.Channel, Limit: 100, IncludeAllMetadata: true})
+	if err != nil {
+		return nil, fmt.Errorf("look for a lost post: %w", err)
+	}
+	return h.Messages, nil
+}
+
+// pace takes the next slot of a method; what is left to wait is put off, so that
+// no goroutine sleeps on one channel's limit.
+func (b *Bot) pace(ctx context.Context, method, channel string, gap time.Duration) time.Duration {
+	if gap <= 0 {
+		return 0
+	}
+	wait, err := b.Outbox.Pace(ctx, method, channel, b.Now(), gap)
+	if err != nil || wait <= 0 {
+		return 0
+	}
+	if wait <= 2*gap { // the slot is ours: wait for it here
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return 0
+		case <-ctx.Done():
+		}
+	}
+	return wait
+}
+
+// failed sorts an error: to be tried again when Slack says, later, or never.
+func (b *Bot) failed(d Delivery, err error) Receipt {
+	r := Receipt{PostedTS: d.PostedTS, Hash: d.Hash, Error: err.Error()}
+	var limited *slack.RateLimitedError
+	if errors.As(err, &limited) {
+		r.RetryAt = b.Now().Add(limited.RetryAfter)
+		b.hold(d, r.RetryAt)
+		return r
+	}
+	if said(err, "channel_not_found", "is_archived", "not_in_channel", "restricted_action", "account_inactive", "invalid_blocks", "msg_too_long", "msg_blocks_too_long") {
+		r.RetryAt = b.Now().Add(slowRetry)
+		r.Gone = d.Attempts >= mostAttempts
+		return r
+	}
+	r.RetryAt = b.Now().Add(min(time.Second<<min(d.Attempts, 6), slowRetry))
+	return r
+}
+
+// Permanent-looking failures are tried a few times, because people invite bots
+// back; the rest for ever, at a growing distance.
+const (
+	slowRetry    = time.Minute
+	mostAttempts = 5
+)
+
+func (b *Bot) hold(d Delivery, until time.Time) {
+	method, channel := "chat.update", ""
+	if d.PostedTS == "" {
+		method, channel = "chat.postMessage", d.Channel
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	if err := b.Outbox.Hold(ctx, method, channel, until); err != nil {
+		b.Logger.WarnContext(ctx, "a limit of Slack could not be stored", "error", err)
+	}
+}
+
+// said reports whether Slack answered with one of these errors.
+func said(err error, codes ...string) bool {
+	var e slack.SlackErrorResponse
+	if !errors.As(err, &e) {
+		return false
+	}
+	for _, c := range codes {
+		if e.Err == c {
+			return true
+		}
+	}
+	return false
+}
+
+// tooSoon paces the edits of one progress message; its last state is never put off.
+func (b *Bot) tooSoon(d Delivery, _ *card.Message) time.Duration {
+	if d.Priority != agent.PriorityProgress || d.PostedTS == "" {
+		return 0
+	}
+	last, ok := b.pacing.Load(d.Subject)
+	if !ok {
+		return 0
+	}
+	return last.(time.Time).Add(b.Gaps.Progress).Sub(b.Now())
+}
+
+func (b *Bot) noteProgress(d Delivery) {
+	if d.Priority == agent.PriorityProgress {
+		b.pacing.Store(d.Subject, b.Now())
+	}
+}
+
+func (b *Bot) upload(ctx context.Context, d Delivery, f *card.File) {
+	_, err := b.API.UploadFileContext(ctx, slack.UploadFileParameters{
+		Filename: f.Name, Title: f.Title, FileSize: len(f.Content), Content: string(f.Content), Channel: d.Channel, ThreadTimestamp: d.ThreadTS,
+	})
+	if err != nil {
+		b.Logger.WarnContext(ctx, "a file could not be attached", "subject", d.Subject, "error", err)
+	}
+}
+
+func (b *Bot) renderQuestion(work *agent.Work, rest []string, at card.Where) (*card.Message, time.Time, error) {
+	if len(rest) < 2 {
+		return nil, time.Time{}, agent.ErrNotFound
+	}
+	n, err := strconv.Atoi(rest[1])
+	if err != nil || n < 1 || n > len(work.Steps) {
+		return nil, time.Time{}, agent.ErrNotFound
+	}
+	m := b.Card.Question(work, n, at)
+	var later time.Time
+	if s := &work.Steps[n-1]; s.State == agent.StepUncertain {
+		if safe := b.Door.Safe(s); at.Now.Before(safe) {
+			later = safe // from then on it may be run again, and the message says so
+		}
+	}
+	return &m, later, nil
+}

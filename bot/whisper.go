@@ -1,0 +1,91 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"countersign/agent"
+)
+
+// callTimeout bounds one piece of work that talks to Slack after an acknowledgement.
+const callTimeout = 20 * time.Second
+
+// whisper shows one private sentence to one person.
+func (b *Bot) whisper(ctx context.Context, channel, user, thread, text string) error {
+	options := []slack.MsgOption{
+		slack.MsgOptionText(text, false), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
+	}
+	if thread != "" {
+		options = append(options, slack.MsgOptionTS(thread))
+	}
+	if _, err := b.API.PostEphemeralContext(ctx, channel, user, options...); err != nil {
+		return fmt.Errorf("whisper in %s: %w", channel, err)
+	}
+	return nil
+}
+
+// whisperCard shows a private message with blocks.
+func (b *Bot) whisperBlocks(ctx context.Context, channel, user, thread, text string, blocks []slack.Block) error {
+	options := []slack.MsgOption{
+		slack.MsgOptionText(text, false), slack.MsgOptionBlocks(blocks...), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
+	}
+	if thread != "" {
+		options = append(options, slack.MsgOptionTS(thread))
+	}
+	if _, err := b.API.PostEphemeralContext(ctx, channel, user, options...); err != nil {
+		return fmt.Errorf("whisper in %s: %w", channel, err)
+	}
+	return nil
+}
+
+// langOf is the reader's language, for private notes.
+func (b *Bot) langOf(ctx context.Context, user string) string {
+	person, err := b.Directory.Person(ctx, b.actor(user), false)
+	if err == nil && len(person.Locale) >= 2 && person.Locale[:2] == "zh" {
+		return "zh"
+	}
+	return "en"
+}
+
+func (b *Bot) help(ctx context.Context, m message) error {
+	person, err := b.Directory.Person(ctx, b.actor(m.User), false)
+	if err != nil {
+		return b.whisper(ctx, m.Channel, m.User, m.ThreadTS, b.Card.Refusal("en", "cannot_check", "", nil))
+	}
+	msg := b.Card.Help(b.langOf(ctx, m.User), b.Tools.Specs(), person)
+	return b.whisperBlocks(ctx, m.Channel, m.User, m.ThreadTS, msg.Text, msg.Blocks)
+}
+
+func (b *Bot) status(ctx context.Context, m message, runs []agent.Run) error {
+	lang := b.langOf(ctx, m.User)
+	if len(runs) == 0 {
+		return b.whisper(ctx, m.Channel, m.User, m.ThreadTS, b.Card.Refusal(lang, "nothing_running", "", nil))
+	}
+	for i := range runs {
+		work, err := b.Views.Load(ctx, runs[i].ID)
+		if err != nil {
+			return err
+		}
+		msg := b.Card.Status(work, b.where(lang, runs[i].TS))
+		if err := b.whisperBlocks(ctx, m.Channel, m.User, m.root(), msg.Text, msg.Blocks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Bot) greet(ctx context.Context, channel string) error {
+	lang := "en"
+	if b.Language == "zh" {
+		lang = "zh"
+	}
+	text := b.Words.In(lang).Say("greeting", "bot", "<@"+b.Self.User+">")
+	_, _, err := b.API.PostMessageContext(ctx, channel, slack.MsgOptionText(text, false), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl())
+	if err != nil {
+		return fmt.Errorf("greet %s: %w", channel, err)
+	}
+	return nil
+}
