@@ -236,6 +236,9 @@ func TestSlowHandlersDoNotBlockTheReader(t *testing.T) {
 		t.Fatalf("ping while every handler waits: %v", err)
 	}
 	eventually(t, "all queued", func() bool { return b.Status().Queued == burst+1-2 })
+	if b.Status().QueuedFor <= 0 {
+		t.Error("the wait of the first in the queue is not reported")
+	}
 	close(release)
 	if n := receive(t, "acks", acked); n != burst+1 {
 		t.Errorf("%d acknowledged, want %d", n, burst+1)

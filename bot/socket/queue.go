@@ -68,8 +68,16 @@ func (q *queue[T]) close() {
 	q.changed.Broadcast()
 }
 
-func (q *queue[T]) len() int {
+// waiting returns the first item of each lane that is not empty, and how many
+// there are in all.
+func (q *queue[T]) waiting() (heads []T, n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.express) + len(q.normal)
+	for _, lane := range [][]T{q.express, q.normal} {
+		if len(lane) > 0 {
+			heads = append(heads, lane[0])
+		}
+		n += len(lane)
+	}
+	return heads, n
 }

@@ -25,12 +25,15 @@ type Status struct {
 	// Opens counts calls for a connection URL, Reconnects greeted connections
 	// that replaced another one.
 	Opens, Reconnects int64
-	// Received counts envelopes, Queued is how many of them wait for a worker.
-	Received int64
-	Queued   int
+	// Received counts envelopes. Queued is how many of them wait for a worker,
+	// and QueuedFor how long the first has; seconds mean that handlers hang.
+	Received  int64
+	Queued    int
+	QueuedFor time.Duration
 	// Acked counts written acknowledgements; Late those of them that took
 	// longer than three seconds; Lost those that could not be written any
-	// more; Withheld envelopes that the handler chose not to acknowledge.
+	// more; Withheld envelopes that the handler chose not to acknowledge, or
+	// that arrived while the transport stopped.
 	Acked, Late, Lost, Withheld int64
 	// Unknown counts envelopes of unknown types, Malformed messages that are
 	// no envelope, Oversize acknowledgements whose payload was dropped, Panics

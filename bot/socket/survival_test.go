@@ -139,6 +139,75 @@ func TestPingsKeepAnIdleConnection(t *testing.T) {
 	}
 }
 
+func TestRefusedUpgradeIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	var tries atomic.Int32
+	s := newServer(t, func(p *peer) { p.hello(); p.linger() })
+	spent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "ticket was used", http.StatusRequestTimeout)
+	}))
+	t.Cleanup(spent.Close)
+	b := start(t, s, socket.Config{Open: func(ctx context.Context) (string, error) {
+		if tries.Add(1) < 3 {
+			return "ws" + strings.TrimPrefix(spent.URL, "http"), nil
+		}
+		return s.open(ctx)
+	}})
+	eventually(t, "ready", func() bool { return b.Status().Ready() })
+	if st := b.Status(); st.Opens != 3 {
+		t.Errorf("%d urls asked for, want a fresh one for each of 3 dials", st.Opens)
+	}
+}
+
+// A peer that stops reading fills the buffers in between: the write must time
+// out, and the connection be replaced.
+func TestUnwritableAcknowledgementReplacesTheConnection(t *testing.T) {
+	t.Parallel()
+	timing := quick()
+	timing.Write = 50 * time.Millisecond
+	second := make(chan struct{})
+	s := newServer(t, func(p *peer) {
+		p.hello()
+		if p.number > 1 {
+			close(second)
+			p.linger()
+			return
+		}
+		for i := range 1500 {
+			p.click(fmt.Sprint("c", i))
+		}
+		<-p.s.done
+	})
+	big := strings.Repeat("x", 20_000)
+	b := start(t, s, socket.Config{Timing: timing, Handle: func(context.Context, socket.Envelope) socket.Response {
+		return socket.Response{Ack: true, Payload: big}
+	}})
+	receive(t, "second connection", second)
+	eventually(t, "losses counted", func() bool { return b.Status().Lost > 0 })
+}
+
+func TestSecondConnectionSurvivesTheFirst(t *testing.T) {
+	t.Parallel()
+	timing := quick()
+	timing.SlowMin, timing.SlowMax = time.Hour, time.Hour
+	s := newServer(t, func(p *peer) {
+		p.hello()
+		if p.number == 1 {
+			p.send(`{"type":"disconnect","reason":"link_disabled"}`)
+			p.linger()
+			return
+		}
+		p.event("to the second")
+		_ = p.next()
+		p.linger()
+	})
+	b := start(t, s, socket.Config{Connections: 2, Timing: timing})
+	eventually(t, "ack on the second", func() bool { return b.Status().Acked == 1 })
+	if !b.Status().Ready() {
+		t.Error("not ready with one connection of two")
+	}
+}
+
 func TestRefreshOverlaps(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{"warning", "refresh_requested"} {

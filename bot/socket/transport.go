@@ -86,7 +86,11 @@ func New(cfg Config) *Transport {
 // Status returns a snapshot; it may be called at any time.
 func (t *Transport) Status() Status {
 	s := t.ledger.snapshot()
-	s.Queued = t.jobs.len()
+	heads, n := t.jobs.waiting()
+	s.Queued = n
+	for _, j := range heads {
+		s.QueuedFor = max(s.QueuedFor, t.Now().Sub(j.envelope.Received))
+	}
 	return s
 }
 
@@ -125,7 +129,7 @@ func (t *Transport) drain(workers *sync.WaitGroup, abandon context.CancelFunc) {
 	select {
 	case <-finished:
 	case <-timer.C:
-		t.Logger.Warn("stopping with envelopes unanswered; slack sends events again", "queued", t.jobs.len())
+		t.Logger.Warn("stopping with envelopes unanswered; slack sends events again", "queued", t.Status().Queued)
 		abandon()
 	}
 }

@@ -14,10 +14,16 @@ type job struct {
 }
 
 // take queues an envelope. Clicks and commands go first: Slack never sends
-// them again, and a person waits.
+// them again, and a person waits. While the transport stops, nothing is taken:
+// events come again, to another replica or after the start.
 func (t *Transport) take(from *conn, e Envelope) {
-	t.ledger.record(func(s *Status) { s.Received++ })
-	t.jobs.push(job{from, e}, e.Type != TypeEvent)
+	taken := t.jobs.push(job{from, e}, e.Type != TypeEvent)
+	t.ledger.record(func(s *Status) {
+		s.Received++
+		if !taken {
+			s.Withheld++
+		}
+	})
 }
 
 func (t *Transport) startWorkers(ctx context.Context) *sync.WaitGroup {
