@@ -76,8 +76,8 @@ func realPath(path string) string {
 	}
 	rest := ""
 	for p := abs; ; p = filepath.Dir(p) {
-		if real, err := filepath.EvalSymlinks(p); err == nil {
-			return filepath.Join(real, rest)
+		if found, err := filepath.EvalSymlinks(p); err == nil {
+			return filepath.Join(found, rest)
 		}
 		if filepath.Dir(p) == p {
 			return abs

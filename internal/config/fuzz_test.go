@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -30,8 +31,8 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		problems, ok := err.(config.Problems)
-		if !ok || len(problems) == 0 {
+		var problems config.Problems
+		if !errors.As(err, &problems) || len(problems) == 0 {
 			t.Fatalf("error of another kind: %v", err)
 		}
 		for _, p := range problems {

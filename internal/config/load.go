@@ -44,7 +44,7 @@ func Parse(name string, data []byte, env func(string) (string, bool)) (*Config, 
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	c.warnings = append(d.warnings, c.advise()...)
+	c.warnings = slices.Concat(d.warnings, c.advise())
 	c.warnings.sort()
 	return c, nil
 }
