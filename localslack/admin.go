@@ -96,6 +96,13 @@ func (s *Server) EmitEvent(e Event) error {
 	})
 }
 
+// EmitOuter sends an events_api payload of its own kind, such as
+// app_rate_limited.
+func (s *Server) EmitOuter(payload map[string]any) {
+	kind, _ := payload["type"].(string)
+	s.socket.send(envelope{kind: "events_api", inner: kind, payload: marshal(payload)})
+}
+
 // marshal is for our own plain values, which always marshal.
 func marshal(v any) json.RawMessage {
 	raw, err := json.Marshal(v)

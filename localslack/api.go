@@ -215,6 +215,10 @@ func (s *Server) finish(w http.ResponseWriter, name string, a args, out answer) 
 	if out.status == 0 {
 		panic(http.ErrAbortHandler) // cuts the connection: the answer is lost
 	}
+	w.Header().Set("X-OAuth-Scopes", strings.Join(s.scopes(), ","))
+	if skew := s.faults.dateSkew(); skew != 0 {
+		w.Header().Set("Date", time.Now().Add(skew).UTC().Format(http.TimeFormat))
+	}
 	if out.retryAfter > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int(out.retryAfter.Seconds())))
 	}

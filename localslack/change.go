@@ -23,16 +23,22 @@ func (w *Workspace) update(fn func(*change) error) error {
 	if err := fn(c); err != nil {
 		return err
 	}
+	var out []outEvent
+	for _, e := range c.events {
+		if w.wants != nil && w.wants(e) {
+			o := w.outerEvent(e)
+			out = append(out, o)
+			c.save(kindEvent, o)
+		}
+	}
 	if err := w.journal.append(w.seq, c.records); err != nil {
 		return err
 	}
 	for _, x := range c.changes {
 		w.hub.publish(x)
 	}
-	for _, e := range c.events {
-		if w.onEvent != nil {
-			w.onEvent(e)
-		}
+	for _, o := range out {
+		w.deliver(o)
 	}
 	return nil
 }

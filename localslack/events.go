@@ -51,6 +51,10 @@ func (w *Workspace) messageEvent(m Message, ch Channel) Event {
 		}
 	}
 	delete(e, "reply_count")
+	if w.random.IntN(3) == 0 { // not every delivery has them
+		delete(e, "team")
+		delete(e, "client_msg_id")
+	}
 	return e
 }
 

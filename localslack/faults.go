@@ -44,6 +44,7 @@ type faults struct {
 	delivery []*DeliveryFault
 	token    string
 	scopes   []string
+	skew     time.Duration
 }
 
 // BreakAPI adds a fault; the first that matches a call is played.
@@ -75,11 +76,24 @@ func (s *Server) SetScopes(scopes ...string) {
 	s.faults.scopes = slices.Clone(scopes)
 }
 
+// SkewDate moves the Date header of every answer away from the true time.
+func (s *Server) SkewDate(by time.Duration) {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.skew = by
+}
+
+func (f *faults) dateSkew() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.skew
+}
+
 // Mend takes every fault away; scopes stay.
 func (s *Server) Mend() {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
-	s.faults.apis, s.faults.delivery, s.faults.token = nil, nil, ""
+	s.faults.apis, s.faults.delivery, s.faults.token, s.faults.skew = nil, nil, "", 0
 }
 
 func (s *Server) scopes() []string {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // journalName is the file within Config.Dir.
@@ -24,6 +25,8 @@ const (
 	kindFile      = "file"
 	kindHome      = "home"
 	kindViews     = "views"
+	kindEvent     = "event"      // to be delivered
+	kindEventDone = "event_done" // acked or given up
 )
 
 type record struct {
@@ -113,6 +116,12 @@ func (w *Workspace) apply(line []byte) error {
 		return keep(r.Value, func(v View) { w.homes[v.User] = v })
 	case kindViews:
 		return keep(r.Value, func(s viewStack) { w.views[s.User] = s.Views })
+	case kindEvent:
+		return keep(r.Value, func(o outEvent) { w.unsent = append(w.unsent, o) })
+	case kindEventDone:
+		return keep(r.Value, func(id string) {
+			w.unsent = slices.DeleteFunc(w.unsent, func(o outEvent) bool { return o.ID == id })
+		})
 	}
 	return nil // written by a newer version
 }

@@ -2,6 +2,7 @@ package localslack
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -14,6 +15,12 @@ type Post struct {
 	ThreadTS  string // reply in this thread
 	Broadcast bool   // "also send to channel"
 	Files     []Upload
+	// Raw takes Text as it is stored, sequences included, and makes no block of
+	// it: messages of old clients, pasted forms, forged ones.
+	Raw bool
+	// Blocks replaces the block that Slack makes of the text; unknown types are
+	// allowed here.
+	Blocks json.RawMessage
 }
 
 // Upload is a file that a person attaches.
@@ -31,9 +38,15 @@ func (s *Server) Say(_ context.Context, p Post) (Message, error) {
 		if err != nil {
 			return err
 		}
-		typed := writeAsPerson(p.Text, c.w.names())
 		m = Message{
-			Channel: p.Channel, User: p.User, Text: typed.text, Blocks: c.w.richText(typed), ThreadTS: p.ThreadTS, Broadcast: p.Broadcast && p.ThreadTS != "",
+			Channel: p.Channel, User: p.User, Text: p.Text, Blocks: p.Blocks, ThreadTS: p.ThreadTS, Broadcast: p.Broadcast && p.ThreadTS != "",
+		}
+		if !p.Raw {
+			typed := writeAsPerson(p.Text, c.w.names())
+			m.Text = typed.text
+			if p.Blocks == nil {
+				m.Blocks = c.w.richText(typed)
+			}
 		}
 		if who.IsBot {
 			m.BotID, m.AppID = who.BotID, who.AppID

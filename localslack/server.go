@@ -51,7 +51,7 @@ func New(cfg Config) (*Server, error) {
 	if err := s.ws.seed(cfg); err != nil {
 		return nil, err
 	}
-	s.ws.onEvent = s.socket.event
+	s.ws.wants, s.ws.deliver = s.socket.subscribed, s.socket.event
 	return s, nil
 }
 

@@ -57,6 +57,7 @@ func (k *socket) settle(fl *flight, payload json.RawMessage) {
 	if !empty && !fl.env.accepts {
 		k.s.violate(ViolationPayload, fl.env.inner)
 	}
+	k.forget(fl.env)
 	if fl.env.done != nil {
 		if empty || !fl.env.accepts {
 			payload = nil

@@ -86,6 +86,9 @@ func (k *socket) join(c *conn, debug bool) {
 		k.later(debugLife, func() { c.disconnect("refresh_requested", k.s.cfg.Timing.Warning) })
 	}
 	go c.writeLoop()
+	if !full {
+		k.restore()
+	}
 	c.readLoop()
 	k.leave(c)
 }

@@ -19,7 +19,9 @@ type Workspace struct {
 
 	mu         sync.Mutex
 	random     *rand.Rand
-	onEvent    func(Event) // called with mu held, must not block
+	wants      func(Event) bool // is the app subscribed to it?
+	deliver    func(outEvent)   // called with mu held, must not block
+	unsent     []outEvent       // from the journal: not acked when the server ended
 	team       Team
 	app        App
 	seq        int64 // source of ids

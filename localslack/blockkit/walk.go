@@ -2,6 +2,7 @@ package blockkit
 
 import (
 	"encoding/json"
+	"fmt"
 )
 
 // Complete fills in the block ids and action ids that are missing, as Slack
@@ -115,26 +116,57 @@ func elementsOf(b any) []Found {
 }
 
 // Texts lists every text that a reader sees, in order of the blocks: text
-// objects, rich_text elements, cells, markdown.
+// objects, rich_text elements, cells, markdown, titles.
 func Texts(raw json.RawMessage) []string {
-	return collect(raw, func(map[string]any) bool { return true })
+	var out []string
+	visit(raw, func(key string, v any) {
+		switch x := v.(type) {
+		case string:
+			if readable(key) {
+				out = append(out, x)
+			}
+		case map[string]any:
+			if t, ok := x["type"].(string); ok && t == "link" && x["text"] == nil {
+				out = append(out, fmt.Sprint(x["url"]))
+			}
+		}
+	})
+	return out
+}
+
+// readable are the keys under which a plain string is shown to readers.
+func readable(key string) bool {
+	return key == "text" || key == "title" || key == "caption" || key == "alt_text"
 }
 
 // Interpreted lists the texts in which Slack reads mentions and links: mrkdwn
 // objects and markdown blocks.
 func Interpreted(raw json.RawMessage) []string {
-	return collect(raw, func(m map[string]any) bool { return m["type"] == "mrkdwn" || m["type"] == "markdown" })
+	var out []string
+	visit(raw, func(_ string, v any) {
+		m, _ := v.(map[string]any)
+		if s, ok := m["text"].(string); ok && (m["type"] == "mrkdwn" || m["type"] == "markdown") {
+			out = append(out, s)
+		}
+	})
+	return out
 }
 
-func collect(raw json.RawMessage, want func(map[string]any) bool) []string {
-	var v any
-	if len(raw) == 0 || decode(raw, &v) != nil {
-		return nil
-	}
+// Mentions lists whom rich_text elements call: "@U1", "!subteam^S1", "!here",
+// and the links in them.
+func Mentions(raw json.RawMessage) []string {
 	var out []string
-	walk(v, func(m map[string]any) {
-		if s, ok := m["text"].(string); ok && want(m) {
-			out = append(out, s)
+	visit(raw, func(_ string, v any) {
+		m, _ := v.(map[string]any)
+		switch m["type"] {
+		case "user":
+			out = append(out, fmt.Sprintf("@%v", m["user_id"]))
+		case "usergroup":
+			out = append(out, fmt.Sprintf("!subteam^%v", m["usergroup_id"]))
+		case "broadcast":
+			out = append(out, fmt.Sprintf("!%v", m["range"]))
+		case "link":
+			out = append(out, fmt.Sprint(m["url"]))
 		}
 	})
 	return out
@@ -142,21 +174,29 @@ func collect(raw json.RawMessage, want func(map[string]any) bool) []string {
 
 // textKeys is the order in which a reader meets the parts of a block.
 var textKeys = []string{
-	"label", "title", "subtitle", "text", "body", "subtext", "fields", "hint", "accessory", "element", "placeholder", "elements", "rows",
-	"actions", "child_blocks", "tasks", "details", "output", "options", "initial_value", "positive_button", "negative_button",
+	"label", "title", "caption", "subtitle", "text", "body", "subtext", "alt_text", "fields", "hint", "accessory", "element", "placeholder",
+	"elements", "rows", "actions", "child_blocks", "tasks", "details", "output", "options", "initial_value", "positive_button", "negative_button",
 }
 
-func walk(v any, visit func(map[string]any)) {
+// visit walks the parts of blocks that readers see, in their order.
+func visit(raw json.RawMessage, fn func(key string, v any)) {
+	var v any
+	if len(raw) > 0 && decode(raw, &v) == nil {
+		walk("", v, fn)
+	}
+}
+
+func walk(key string, v any, fn func(key string, v any)) {
+	fn(key, v)
 	switch x := v.(type) {
 	case []any:
 		for _, y := range x {
-			walk(y, visit)
+			walk("", y, fn)
 		}
 	case map[string]any:
-		visit(x)
-		for _, key := range textKeys {
-			if y, ok := x[key]; ok {
-				walk(y, visit)
+		for _, k := range textKeys {
+			if y, ok := x[k]; ok {
+				walk(k, y, fn)
 			}
 		}
 	}
