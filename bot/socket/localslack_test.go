@@ -1,0 +1,143 @@
+package socket_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"countersign/bot/socket"
+	"countersign/localslack"
+	"countersign/localslack/slacktest"
+
+	"github.com/slack-go/slack"
+)
+
+// onLocalSlack connects a transport with the given number of connections to a
+// local Slack with short clocks, that of acknowledgements among them.
+func onLocalSlack(t *testing.T, connections int, ack time.Duration) (*slacktest.Slack, *bot) {
+	t.Helper()
+	ws := slacktest.New(t, func(c *localslack.Config) {
+		c.Timing.Ack = ack
+		c.Timing.Retries = []time.Duration{0, 100 * time.Millisecond, 2 * time.Second}
+		c.Timing.Ping = 50 * time.Millisecond
+		c.Timing.Warning = 100 * time.Millisecond
+	})
+	timing := quick()
+	timing.Dead, timing.Ping = 250*time.Millisecond, 100*time.Millisecond
+	timing.Overlap = 500 * time.Millisecond
+	timing.SlowMin, timing.SlowMax = 20*time.Millisecond, 40*time.Millisecond
+	b := &bot{log: &logBuffer{}, ended: make(chan struct{})}
+	api := slack.New("", slack.OptionAppLevelToken(slacktest.AppToken), slack.OptionAPIURL(ws.Server.APIURL()))
+	b.Transport = socket.New(socket.Config{
+		Open: socket.WebAPI(api), Handle: ackAll, Connections: connections,
+		Timing: timing, Logger: slog.New(slog.NewTextHandler(b.log, nil)),
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	b.cancel = cancel
+	go func() {
+		b.err = b.Run(ctx)
+		close(b.ended)
+	}()
+	t.Cleanup(func() { b.stop(t) })
+	eventually(t, "connected", func() bool { return b.Status().Connected == connections })
+	return ws, b
+}
+
+// Whatever happens to the connections, every event arrives in the end, and a
+// command typed afterwards is answered.
+func TestEveryEventArrivesWhateverBreaks(t *testing.T) {
+	t.Parallel()
+	one, both := []int{1}, []int{1, 2}
+	faults := []struct {
+		name        string
+		connections []int
+		fault       func(s *localslack.Server)
+	}{
+		{"warning", one, func(s *localslack.Server) { s.Disconnect("warning") }},
+		{"refresh", both, func(s *localslack.Server) { s.Disconnect("refresh_requested") }},
+		{"too many", one, func(s *localslack.Server) { s.Disconnect("too_many_websockets") }},
+		{"link disabled for a while", one, func(s *localslack.Server) {
+			s.Disconnect("link_disabled")
+			time.AfterFunc(200*time.Millisecond, s.EnableLink)
+		}},
+		{"dropped", both, func(s *localslack.Server) { s.CloseConnections(1006) }},
+		{"closed", one, func(s *localslack.Server) { s.CloseConnections(1001) }},
+		{"half open", both, func(s *localslack.Server) { s.HalfOpen() }},
+		{"black hole", one, func(s *localslack.Server) { s.BlackHole() }},
+		{"cut inside a frame", one, func(s *localslack.Server) { s.CutFrame() }},
+		{"unknown envelope", one, func(s *localslack.Server) { s.SendUnknown("dreams", map[string]any{}) }},
+		{"garbage", one, func(s *localslack.Server) { s.SendText(`{"type":`); s.SendBinary([]byte{0, 1}) }},
+		{"open fails for a while", one, func(s *localslack.Server) {
+			s.BreakAPI(localslack.APIFault{Method: "apps.connections.open", Times: 3, Status: 500})
+			s.CloseConnections(1011)
+		}},
+		{"token refused once", one, func(s *localslack.Server) {
+			s.BreakAPI(localslack.APIFault{Method: "apps.connections.open", Times: 1, Error: "invalid_auth"})
+			s.CloseConnections(1006)
+		}},
+	}
+	for _, tt := range faults {
+		for _, connections := range tt.connections {
+			t.Run(fmt.Sprint(tt.name, " with ", connections), func(t *testing.T) {
+				t.Parallel()
+				ws, b := onLocalSlack(t, connections, 500*time.Millisecond)
+				ana := ws.User("ana")
+				ana.Says("#ops", "@countersign before")
+				tt.fault(ws.Server)
+				for i := range 5 {
+					ana.Says("#ops", fmt.Sprint("@countersign during ", i))
+				}
+				ws.ExpectAcked()
+				eventually(t, "all connections again", func() bool { return b.Status().Connected == connections })
+				if out := ana.Commands("#ops", "/countersign", "status"); !out.Acked {
+					t.Errorf("the command was not answered\n%s", b.log)
+				}
+			})
+		}
+	}
+}
+
+// A click that falls into a refresh must not be lost, even on one connection.
+func TestRefreshLosesNoCommand(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{"warning", "refresh_requested"} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			ws, b := onLocalSlack(t, 1, 3*time.Second)
+			ana := ws.User("ana")
+			for round := range 4 {
+				ws.Server.Disconnect(reason)
+				for i := range 10 {
+					if out := ana.Commands("#ops", "/countersign", "status"); !out.Acked {
+						t.Fatalf("round %d: command %d was lost\n%s", round, i, b.log)
+					}
+				}
+				eventually(t, "one connection again", func() bool { return b.Status().Connected == 1 })
+			}
+		})
+	}
+}
+
+func TestBurstIsAcknowledgedInTime(t *testing.T) {
+	t.Parallel()
+	ws, b := onLocalSlack(t, 2, 3*time.Second)
+	ana := ws.User("ana")
+	for i := range 200 {
+		ana.Says("#ops", fmt.Sprint("@countersign ", i))
+	}
+	ws.ExpectAcked()
+	if st := b.Status(); st.AckP99 <= 0 || st.AckP99 > time.Second || st.Late > 0 || st.Lost > 0 {
+		t.Errorf("p99 %s, late %d, lost %d", st.AckP99, st.Late, st.Lost)
+	}
+}
+
+func TestStopLeavesNoGhost(t *testing.T) {
+	t.Parallel()
+	ws, b := onLocalSlack(t, 2, 3*time.Second)
+	if err := b.stop(t); err != nil {
+		t.Errorf("Run returned %v", err)
+	}
+	eventually(t, "slack counts none", func() bool { return ws.Server.Connections() == 0 })
+}
