@@ -13,10 +13,25 @@ func checkRead(s statement) error {
 	if s.dialect == sqliteDialect && (s.verb() == "table" || s.verb() == "show") {
 		return refuse("SQLite has no " + strings.ToUpper(s.verb()) + " statement; use get_schema or SELECT.")
 	}
-	if s.verb() == "explain" && s.has("analyze") && s.has("execute") {
-		return refuse("EXPLAIN of EXECUTE is not accepted.")
+	if s.verb() == "explain" && !slices.Contains([]string{"select", "with", "values", "insert", "update", "delete"}, s.explained()) {
+		return refuse("EXPLAIN takes a SELECT, WITH, VALUES, INSERT, UPDATE or DELETE.")
 	}
 	return checkOutside(s)
+}
+
+// explained is the verb behind EXPLAIN and its options.
+func (s statement) explained() string {
+	i := 1
+	if s.punct(i, "(") {
+		i = s.closing(i) + 1
+	}
+	for ; i < len(s.tokens); i++ {
+		t := s.tokens[i]
+		if t.kind == wordToken && !slices.Contains([]string{"analyze", "analyse", "verbose", "query", "plan"}, t.text) {
+			return t.text
+		}
+	}
+	return ""
 }
 
 // checkWrite says whether execute_sql may pass the statement to the database.
@@ -118,7 +133,7 @@ func (c *change) strange() untried {
 // readTable reads a table name and its alias at token i and gives the place after them.
 func (c *change) readTable(i int) (int, bool) {
 	start := i
-	if i >= len(c.tokens) || !c.tokens[i].identifier() {
+	if i >= len(c.tokens) || !c.tokens[i].identifier() || c.word(i, "only") {
 		return i, false
 	}
 	for i++; c.punct(i, ".") && i+1 < len(c.tokens) && c.tokens[i+1].identifier(); i += 2 {
@@ -180,10 +195,7 @@ func (c *change) readInsert() bool {
 		return false
 	}
 	end := c.closing(i)
-	if end < 0 || !c.word(end+1, "values") && !c.word(end+1, "select") || c.find(end, "on") >= 0 && c.word(end+1, "values") {
-		return false
-	}
-	if c.find(end, "conflict") >= 0 {
+	if end < 0 || !c.word(end+1, "values") && !c.word(end+1, "select") || c.has("conflict") {
 		return false
 	}
 	for _, part := range c.split(i+1, end) {
@@ -202,7 +214,7 @@ func (c *change) readValues(i int) bool {
 	}
 	for _, row := range c.split(i+1, len(c.tokens)) {
 		if len(row) < 2 || !row[0].is(punctToken, "(") {
-			return false
+			return false // also what stands behind the last row
 		}
 		inner := statement{dialect: c.dialect, text: c.text, tokens: row[1 : len(row)-1]}
 		values := inner.split(0, len(inner.tokens))

@@ -165,6 +165,9 @@ func (v *planVisitor) node(fields map[string]any) {
 		if kind == "ModifyTable" {
 			v.writes++
 		}
+		if _, found := fields["Conflict Resolution"]; found {
+			v.why = notReadable
+		}
 	}
 	for key, value := range fields {
 		if !slices.Contains(plainKeys, key) {

@@ -195,3 +195,12 @@ func failed(t *testing.T, err error, code string) string {
 	}
 	return f.Message
 }
+
+// schema is where the tables lie; SQLite has none.
+func (p place) schema(t *testing.T) string {
+	t.Helper()
+	if p.kind == "sqlite" {
+		return "main"
+	}
+	return p.value(t, "SELECT current_schema()")
+}

@@ -1,0 +1,181 @@
+package sqldb_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"countersign/tools"
+	"countersign/tools/sqldb"
+)
+
+// contents is a fingerprint of all rows, to show that nothing changed.
+func (p place) contents(t *testing.T) string {
+	t.Helper()
+	var all []string
+	for _, sql := range []string{
+		"SELECT count(*) FROM customers", "SELECT sum(balance) FROM customers", "SELECT count(*) FROM orders",
+		"SELECT sum(amount) FROM orders", "SELECT count(*) FROM orders WHERE status = 'open'", "SELECT count(*) FROM notes",
+		"SELECT count(*) FROM children", "SELECT min(name) FROM customers",
+	} {
+		all = append(all, p.value(t, sql))
+	}
+	return strings.Join(all, " ")
+}
+
+// TestQueryRefuses: nothing gets through query_sql that changes anything, reaches out
+// of the database or stays behind, on whichever gate it fails.
+func TestQueryRefuses(t *testing.T) {
+	t.Parallel()
+	both := []string{
+		"", ";", "-- only a comment", "/* open", "'open", `"open`, "SELECT 1; DELETE FROM orders", "SELECT 1;;SELECT 2",
+		"SELECT 1 -- x\n; DELETE FROM orders", "SELECT 1 /* ; */ ; DROP TABLE orders", "DELETE FROM orders", "INSERT INTO notes VALUES ('x')",
+		"UPDATE orders SET status = 'x'", "DROP TABLE notes", "CREATE TABLE x (a int)", "WITH x AS (SELECT 1) DELETE FROM orders",
+		"WITH gone AS (DELETE FROM orders RETURNING *) SELECT * FROM gone", "BEGIN", "COMMIT", "ROLLBACK", "VACUUM",
+		"SELECT $1", "SELECT 1\x00; DELETE FROM orders", "(DELETE FROM orders)", "SELECT \x01",
+		"EXPLAIN ANALYZE DELETE FROM orders", "SELECT load_extension('x')",
+	}
+	only := map[string][]string{
+		"sqlite": {
+			"ATTACH '/tmp/x.db' AS x", "DETACH main", "PRAGMA query_only = 0", "PRAGMA journal_mode = DELETE", "PRAGMA table_info(orders); DELETE FROM orders",
+			"VACUUM INTO '/tmp/x.db'", "SELECT ?", "SELECT :name", "SELECT @name", "SELECT 1 /* ' */; DELETE FROM orders",
+			"SELECT [a;b]; DELETE FROM orders", "SELECT readfile('/etc/passwd')", "SELECT writefile('x', 'y')", "REPLACE INTO notes VALUES ('x')",
+			"SELECT * FROM pragma_journal_mode('delete')", "SELECT fts3_tokenizer('x')", "SHOW tables", "TABLE orders",
+		},
+		"postgres": {
+			"COPY orders TO PROGRAM 'touch /tmp/x'", "COPY (SELECT 1) TO '/tmp/x'", "COPY notes FROM PROGRAM 'id'", "SET transaction_read_only = off",
+			"RESET ALL", "DO $$ BEGIN DELETE FROM orders; END $$", "CALL x()", "LOCK TABLE orders", "LISTEN x", "NOTIFY x", "PREPARE x AS SELECT 1",
+			"DECLARE c CURSOR FOR SELECT 1", "SELECT 1 INTO x", "SELECT * INTO x FROM orders", "SELECT * FROM orders FOR UPDATE",
+			"SELECT set_config('transaction_read_only', 'off', true)", "SELECT pg_catalog.set_config('statement_timeout', '0', false)",
+			`SELECT "set_config"('statement_timeout', '0', false)`, "SELECT pg_terminate_backend(1)", "SELECT pg_sleep(1)", "SELECT nextval('x')",
+			"SELECT pg_read_file('/etc/passwd')", "SELECT lo_import('/etc/passwd')", "SELECT lo_export(1, '/tmp/x')", "SELECT pg_advisory_lock(1)",
+			"SELECT query_to_xml('DELETE FROM orders', true, true, '')", "SELECT dblink_exec('', '')", "SELECT pg_notify('a', 'b')",
+			"SELECT pg_sleep /* c */ (1)", "SELECT * FROM pg_sleep(1)", "SELECT touch()", `SELECT "Touch"()`, "SELECT U&'a'", "EXPLAIN ANALYZE SELECT touch()",
+			"SELECT 1 /* /* */ ; */ ; DELETE FROM orders", "SELECT $x$ ; $x$; DELETE FROM orders", `SELECT E'\'; DELETE FROM orders; --'; DELETE FROM orders`,
+			"EXPLAIN ANALYZE CREATE TABLE made AS SELECT 1", "EXPLAIN (ANALYZE) INSERT INTO notes VALUES ('x')",
+		},
+	}
+	everywhere(t, func(t *testing.T, p place) {
+		p.defineTouch(t)
+		before := p.contents(t)
+		tool := p.tool(t, "query_sql")
+		for _, sql := range append(both, only[p.kind]...) {
+			got, err := tool.Call(t.Context(), call(sql))
+			if _, known := errors.AsType[*tools.Failure](err); !known {
+				t.Errorf("%q: %q, error %v", sql, got.Text, err)
+			}
+		}
+		if after := p.contents(t); after != before {
+			t.Errorf("contents %s, before %s", after, before)
+		}
+		if p.kind == "postgres" && p.value(t, "SELECT count(*) FROM pg_class WHERE relname = 'made'") != "0" {
+			t.Error("a table was made")
+		}
+	})
+}
+
+// defineTouch makes functions with effects of their own, one of them with capitals.
+func (p place) defineTouch(t *testing.T) {
+	t.Helper()
+	if p.kind != "postgres" {
+		return
+	}
+	for _, name := range []string{"touch", `"Touch"`} {
+		p.exec(t, "CREATE FUNCTION "+name+"() RETURNS int LANGUAGE sql AS $$ INSERT INTO notes VALUES ('touched'); SELECT 1 $$")
+	}
+}
+
+// TestQueryAccepts: what only looks dangerous runs.
+func TestQueryAccepts(t *testing.T) {
+	t.Parallel()
+	both := map[string]string{
+		"SELECT 'a; DELETE FROM orders'":                                "a; DELETE FROM orders",
+		"SELECT 'it''s -- not /* a comment'":                            "it's -- not /* a comment",
+		"/* lead */ SELECT count(*) FROM orders -- trail; DROP TABLE x": "3",
+		"WITH x AS (SELECT 1 AS a) SELECT a FROM x;":                    "1",
+		"VALUES (7)": "7",
+		"SELECT upper(status) FROM orders LIMIT 1": "PAID",
+		"SELECT NULL": "NULL",
+		"SELECT ''":   `""`,
+		"(SELECT 5)":  "5",
+		`SELECT "name" FROM customers WHERE id=2`: "Ana",
+	}
+	everywhere(t, func(t *testing.T, p place) {
+		tool := p.tool(t, "query_sql")
+		for sql, want := range both {
+			if p.kind == "sqlite" && strings.HasPrefix(sql, "(") {
+				continue // SQLite has no brackets around a whole query
+			}
+			got, err := tool.Call(t.Context(), call(sql))
+			if err != nil || !strings.Contains(got.Text, "\n"+want+"\n") {
+				t.Errorf("%s: %q, %v", sql, got.Text, err)
+			}
+		}
+	})
+}
+
+// TestExecuteRefuses: what execute_sql does not take at all.
+func TestExecuteRefuses(t *testing.T) {
+	t.Parallel()
+	both := []string{
+		"SELECT 1", "", "DELETE FROM orders; DELETE FROM notes", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT x", "VACUUM", "EXPLAIN DELETE FROM orders",
+		"CREATE TRIGGER x AFTER INSERT ON notes BEGIN DELETE FROM orders; END", "INSERT INTO notes VALUES (load_extension('x'))", "DELETE FROM orders WHERE id = $1",
+		"CREATE", "CREATE \"table\" x (a int)", "DELETE FROM orders /* open",
+	}
+	only := map[string][]string{
+		"sqlite": {
+			"ATTACH 'x.db' AS x", "PRAGMA foreign_keys = 0", "PRAGMA writable_schema = 1", "VACUUM INTO 'x.db'", "CREATE VIRTUAL TABLE x USING fts5(a)",
+			"CREATE TEMP TRIGGER x AFTER INSERT ON notes BEGIN SELECT 1; END", "DELETE FROM sqlite_schema", "UPDATE sqlite_schema SET sql = ''",
+		},
+		"postgres": {
+			"COPY notes FROM PROGRAM 'id'", "COPY notes TO PROGRAM 'id'", "DO $$ BEGIN END $$", "CALL x()", "SET ROLE postgres", "ALTER SYSTEM SET x = 1",
+			"CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "CREATE OR REPLACE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+			"CREATE ROLE x", "ALTER ROLE x SUPERUSER", "DROP ROLE x", "CREATE EXTENSION dblink", "CREATE DATABASE x", "GRANT ALL ON orders TO PUBLIC",
+			"CREATE SERVER x FOREIGN DATA WRAPPER y", "INSERT INTO notes VALUES (pg_read_file('/etc/passwd'))", "CREATE RULE x AS ON INSERT TO notes DO NOTHING",
+			"UPDATE notes SET body = lo_export(1, '/tmp/x')::text", "ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC", "CREATE POLICY x ON notes",
+		},
+	}
+	everywhere(t, func(t *testing.T, p place) {
+		before := p.contents(t)
+		tool := p.tool(t, "execute_sql")
+		for _, sql := range append(both, only[p.kind]...) {
+			_, err := tool.Call(t.Context(), call(sql))
+			if _, known := errors.AsType[*tools.Failure](err); !known {
+				t.Errorf("%q: error %v", sql, err)
+			}
+		}
+		if after := p.contents(t); after != before {
+			t.Errorf("contents %s, before %s", after, before)
+		}
+	})
+}
+
+func TestReadOnlyFileStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a b%?#.db")
+	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE|sqlite3.OPEN_CREATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Exec("PRAGMA journal_mode = WAL; CREATE TABLE t (a); INSERT INTO t VALUES (1)"); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	p := place{cfg: sqldb.Database{Name: "d", URL: "sqlite:" + path}}
+	got, err := p.query(t, "SELECT a FROM t")
+	if err != nil || got.Text != "a\n1\n(1 row)" {
+		t.Errorf("%q, %v", got.Text, err)
+	}
+	p.cfg.URL = "sqlite:" + path + ".missing"
+	_, err = p.query(t, "SELECT 1")
+	if message := failed(t, err, "unavailable"); strings.Contains(message, "missing") {
+		t.Errorf("the message holds the path: %s", message)
+	}
+	if _, err := os.Stat(path + ".missing"); !os.IsNotExist(err) {
+		t.Errorf("the file was made: %v", err)
+	}
+}
