@@ -28,7 +28,7 @@ type owner struct {
 
 var owners = []owner{
 	{
-		of: "approvals/decisions/...", by: []string{"approvals/decisions/...", "bot", "cmd/...", "internal/app/...", "internal/schedule/...", "internal/store/..."},
+		of: "approvals/decisions/...", by: []string{"approvals/decisions/...", "bot/...", "cmd/...", "internal/app/...", "internal/schedule/...", "internal/store/..."},
 		why: "the only door through which a verdict enters is out of reach of what the model's words reach",
 	},
 	{of: "gorm.io/...", by: []string{"internal/store/..."}, also: true, why: "rows are private to the store"},
@@ -48,7 +48,7 @@ var owners = []owner{
 	{of: "migrations/...", by: []string{"cmd/...", "internal/app/...", "internal/store/...", "migrations/..."}, why: "the schema belongs to the store"},
 	{of: "localslack/...", by: []string{"cmd/...", "internal/app/...", "localslack/..."}, why: "the product knows Slack, not our stand-in for it"},
 	{of: "github.com/chromedp/...", by: nil, why: "a browser is for tests"},
-	{of: "testing/...", by: []string{"internal/store/storetest/..."}, why: "test helpers are never linked into the program"},
+	{of: "testing/...", by: []string{"internal/store/storetest/...", "localslack/slacktest/..."}, why: "test helpers are never linked into the program"},
 	{of: "log", by: nil, also: true, why: "log/slog is injected"},
 	{of: "github.com/stretchr/testify/...", by: nil, also: true, why: "tests use testing and go-cmp"},
 	{of: "github.com/pkg/errors/...", by: nil, also: true, why: "the standard library wraps errors"},

@@ -68,6 +68,9 @@ func (k *checker) addresses() {
 	if why := databaseProblem(k.Database.URL.Reveal()); why != "" {
 		k.fail("database.url", "%s", why)
 	}
+	if k.HTTP.Addr == "" {
+		return // no listener
+	}
 	if _, port, err := net.SplitHostPort(k.HTTP.Addr); err != nil || port == "" {
 		k.fail("http.addr", "%q is no host:port, like 127.0.0.1:8080", k.HTTP.Addr)
 	}

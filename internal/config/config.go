@@ -75,7 +75,7 @@ type Database struct {
 
 // HTTP says where our own listener stands.
 type HTTP struct {
-	Addr string `yaml:"addr" expand:"yes" doc:"host:port of the listener. COUNTERSIGN_HTTP_ADDR wins."`
+	Addr string `yaml:"addr" expand:"yes" doc:"host:port of the listener; empty: none. COUNTERSIGN_HTTP_ADDR wins."`
 }
 
 // Limits bound one run. Reaching one asks a person; it never ends silently.

@@ -56,6 +56,7 @@ func TestSchemaAgreesWithTheDecoder(t *testing.T) {
 	accepted := []string{
 		string(data),
 		"{}",
+		`http: {addr: ""}`,
 		"limits: {input_ttl: 7d, tool_timeout: 1m30s}",
 		"tools: {http: [{name: a, description: d, url: https://h, max_bytes: 1MiB, parameters: {type: object}}]}",
 		"roles: {m: {users: [U1], usergroups: [S1], channels: [C1]}}",
