@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"countersign/tools"
 )
@@ -21,8 +22,16 @@ func (t executeTool) Spec() tools.Spec {
 		Name: "execute_sql",
 		Description: "Change data with one SQL statement (INSERT, UPDATE, DELETE; CREATE, ALTER or DROP of tables, indexes, views). " +
 			"A person sees the affected rows and approves. Databases: " + t.dialects() + ".",
-		Risk: tools.High, Effects: true,
+		Risk: t.risk(), Effects: true,
 	}, true)
+}
+
+// risk is medium only where every database says so: the tool is one for all.
+func (t executeTool) risk() tools.Risk {
+	if slices.ContainsFunc(t.databases, func(d *database) bool { return d.Risk != tools.Medium }) {
+		return tools.High
+	}
+	return tools.Medium
 }
 
 // Check refuses what is not one changing statement.

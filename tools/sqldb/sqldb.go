@@ -23,12 +23,14 @@ import (
 
 // Database is one database that the tools may use.
 type Database struct {
-	Name     string   // what the model calls it
-	URL      string   // "sqlite:FILE" or "postgres://…"; may hold a password, is never shown
-	Write    bool     // execute_sql may change it
-	Private  bool     // its rows are not for the channel; no sample values in get_schema
-	Roles    []string // who may ask for it; the same for all databases, as they share the tools
-	Channels []string // where it may be asked for; likewise
+	Name     string     // what the model calls it
+	URL      string     // "sqlite:FILE" or "postgres://…"; may hold a password, is never shown
+	Write    bool       // execute_sql may change it
+	Private  bool       // its rows are not for the channel; no sample values in get_schema
+	Risk     tools.Risk // of execute_sql: medium or high; empty: high
+	Egress   bool       // using it sends data out of the house
+	Roles    []string   // who may ask for it; the same for all databases, as they share the tools
+	Channels []string   // where it may be asked for; likewise
 }
 
 // Limits bound every call. Zero values take the defaults.
@@ -108,6 +110,9 @@ var errNoName = errors.New("a sql database needs a name")
 func open(c Database, limits Limits) (*database, error) {
 	if c.Name == "" {
 		return nil, errNoName
+	}
+	if c.Write && c.Risk != "" && c.Risk != tools.Medium && c.Risk != tools.High {
+		return nil, fmt.Errorf("sql database %q: execute_sql has effects, so its risk is medium or high", c.Name)
 	}
 	if path, ok := strings.CutPrefix(c.URL, "sqlite:"); ok && path != "" {
 		return &database{Database: c, dialect: sqliteDialect, engine: sqliteEngine{path: path, limits: limits}}, nil

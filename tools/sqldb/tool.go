@@ -48,6 +48,7 @@ func (t toolSet) names() []string {
 func (t toolSet) spec(s tools.Spec, withSQL bool) tools.Spec {
 	s.Parameters = t.parameters(withSQL)
 	s.Private = slices.ContainsFunc(t.databases, func(d *database) bool { return d.Private })
+	s.Egress = slices.ContainsFunc(t.databases, func(d *database) bool { return d.Egress })
 	s.Roles = t.databases[0].Roles
 	s.Channels = t.databases[0].Channels
 	// Enough for the schema to be read after an error, too.
