@@ -1,0 +1,95 @@
+package openai
+
+import (
+	"slices"
+	"strings"
+
+	"countersign/agent/llm"
+)
+
+// habits are the parts of a request on which servers differ. A server that
+// refuses one by name is not asked with it again.
+type habits struct {
+	completionCap  bool // max_completion_tokens in place of max_tokens
+	swapped        bool // the cap's name was changed once already
+	noCap          bool // no cap at all
+	noStreamUsage  bool // no stream_options
+	noExtras       bool // nothing of the provider's extras is sent back
+	noCacheKey     bool // no prompt_cache_key
+	strict         bool // strict tool schemas
+	plainToolCalls bool // assistant content null beside calls
+}
+
+// mostHabits bounds how many habits one attempt may drop.
+const mostHabits = 4
+
+func (m *Client) learned() habits {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.habits
+}
+
+// unlearn drops the habit that a refusal names; false when it names none.
+func (m *Client) unlearn(h habits, r *llm.Request, refusal string) bool {
+	next, ok := h.without(strings.ToLower(refusal), r, m.c)
+	if !ok {
+		return false
+	}
+	m.c.Logger.Info("the model's server refuses a part of the request; it is left out from now on", "host", m.host, "refusal", refusal)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.habits = next
+	return true
+}
+
+func (h habits) without(refusal string, r *llm.Request, c Config) (habits, bool) {
+	names := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(refusal, w) })
+	}
+	switch {
+	case c.Stream && !h.noStreamUsage && names("stream_options", "include_usage"):
+		h.noStreamUsage = true
+	case !h.noCap && names("max_completion_tokens", "max_tokens"):
+		if h.swapped || names("too large", "at most", "less than", "greater than") {
+			h.noCap = true // the number is refused, not the name
+			break
+		}
+		h.completionCap, h.swapped = !h.completionCap, true
+	case !h.noCacheKey && names("prompt_cache_key"):
+		h.noCacheKey = true
+	case h.strict && names("strict", "schema"):
+		h.strict = false
+	case !h.noExtras && hasExtras(r) && names("reasoning", "extra_content", "extra inputs", "unknown field", "additional properties", "is unsupported"):
+		h.noExtras = true
+	case !h.plainToolCalls && c.Content == ContentThought && names("content") && names("null", "non-whitespace", "must be empty"):
+		h.plainToolCalls = true
+	default:
+		return h, false
+	}
+	return h, true
+}
+
+func hasExtras(r *llm.Request) bool {
+	for i := range r.Messages {
+		if len(r.Messages[i].Extra) > 0 {
+			return true
+		}
+		for _, c := range r.Messages[i].Calls {
+			if len(c.Extra) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reasons says whether a model of OpenAI's refuses max_tokens, by its name.
+func reasons(model string) bool {
+	model = model[strings.LastIndex(model, "/")+1:]
+	for _, p := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
+		if strings.HasPrefix(model, p) {
+			return true
+		}
+	}
+	return false
+}

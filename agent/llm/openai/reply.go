@@ -1,0 +1,97 @@
+package openai
+
+import (
+	"context"
+	"strings"
+
+	api "github.com/sashabaranov/go-openai"
+
+	"countersign/agent/llm"
+)
+
+// reply puts our reply together, or says why it is none.
+func (m *Client) reply(ctx context.Context, x *exchange, response api.ChatCompletionResponse) (llm.Reply, *llm.Error) {
+	if len(response.Choices) == 0 { // normalised answers have one
+		return llm.Reply{}, &llm.Error{Kind: llm.Malformed, Message: "the model's reply holds nothing", Usage: x.usage}
+	}
+	choice := response.Choices[0]
+	text, thinking := splitThinking(choice.Message.Content)
+	r := llm.Reply{
+		Text: text, Reasoning: joined(choice.Message.ReasoningContent, thinking),
+		Calls: m.calls(x, choice.Message.ToolCalls), Extra: x.extras.message,
+	}
+	r.Usage = x.ledger(&r)
+	r.Cut = cutReasons[string(choice.FinishReason)] || x.request.MaxTokens > 0 && x.counts && r.Usage.Completion >= x.request.MaxTokens
+	m.watch(ctx, x)
+	if len(x.request.Tools) == 0 && r.Text != "" {
+		r.Calls = nil // it was told to answer in text
+	}
+	if r.Text == "" && (len(r.Calls) == 0 || len(x.request.Tools) == 0) {
+		return llm.Reply{}, &llm.Error{Kind: llm.Malformed, Message: nothing(&r), Usage: r.Usage}
+	}
+	return r, nil
+}
+
+// cutReasons are the finish reasons that mean the token cap.
+var cutReasons = map[string]bool{"length": true, "max_tokens": true, "MAX_TOKENS": true, "model_length": true}
+
+// nothing says how a reply was empty.
+func nothing(r *llm.Reply) string {
+	switch {
+	case len(r.Calls) > 0:
+		return "the model called tools where it had none"
+	case r.Reasoning != "" && r.Cut:
+		return "the model used up its tokens thinking and did not answer"
+	case r.Reasoning != "":
+		return "the model thought and did not answer"
+	}
+	return "the model's reply is empty"
+}
+
+// calls are the calls under ids of our own: some servers give none or equal
+// ones, and Mistral refuses any but nine letters and digits.
+func (m *Client) calls(x *exchange, wire []api.ToolCall) []llm.Call {
+	var out []llm.Call
+	for i, c := range wire {
+		call := llm.Call{ID: m.c.NewCallID(), Name: c.Function.Name, Arguments: c.Function.Arguments}
+		if i < len(x.extras.calls) {
+			call.Extra = x.extras.calls[i]
+		}
+		if x.habits.strict {
+			call.Arguments = withoutNulls(call.Arguments, schemaOf(x.request.Tools, call.Name))
+		}
+		out = append(out, call)
+	}
+	return out
+}
+
+// ledger is what the call cost, estimated where the server did not count.
+func (x *exchange) ledger(r *llm.Reply) llm.Usage {
+	if x.counts {
+		return x.usage
+	}
+	return llm.Usage{Prompt: x.request.Estimate(), Completion: r.Estimate(), Estimated: true}
+}
+
+// worthWatching is the least estimate for which a far lower count is a sign.
+const worthWatching = 4000
+
+// watch tells when a server seems to have cut the request without a word, as
+// Ollama does: then the model has not seen its instructions.
+func (m *Client) watch(ctx context.Context, x *exchange) {
+	estimate := x.request.Estimate()
+	if x.counts && x.usage.Prompt > 0 && estimate > worthWatching && x.usage.Prompt < estimate/3 {
+		m.c.Logger.WarnContext(ctx, "the model's server counted far fewer prompt tokens than were sent; it may have cut the request: raise its context window",
+			"host", m.host, "model", m.c.Model, "counted", x.usage.Prompt, "estimated", estimate)
+	}
+}
+
+func joined(parts ...string) string {
+	var out []string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, "\n\n")
+}

@@ -1,0 +1,77 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	api "github.com/sashabaranov/go-openai"
+
+	"countersign/agent/llm"
+)
+
+// outgoing is our request as go-openai sends it. What go-openai cannot say is
+// added by the exchange. Sampling parameters are never sent: reasoning models
+// refuse them, and the default is right for the others.
+func (m *Client) outgoing(r llm.Request, h habits) api.ChatCompletionRequest {
+	out := api.ChatCompletionRequest{Model: m.c.Model}
+	for i := range r.Messages {
+		out.Messages = append(out.Messages, outgoingMessage(&r.Messages[i]))
+	}
+	for _, t := range r.Tools {
+		out.Tools = append(out.Tools, outgoingTool(t, h.strict))
+	}
+	switch {
+	case r.MaxTokens <= 0 || h.noCap:
+	case h.completionCap:
+		out.MaxCompletionTokens = r.MaxTokens
+	default:
+		out.MaxTokens = r.MaxTokens
+	}
+	return out
+}
+
+// noOutput stands for an empty tool result: strict servers refuse an empty one.
+const noOutput = "(no output)"
+
+func outgoingMessage(m *llm.Message) api.ChatCompletionMessage {
+	out := api.ChatCompletionMessage{Role: string(m.Role), Content: m.Text}
+	if m.Role == llm.Tool {
+		out.ToolCallID = m.CallID
+		if strings.TrimSpace(m.Text) == "" {
+			out.Content = noOutput
+		}
+	}
+	for _, c := range m.Calls {
+		out.ToolCalls = append(out.ToolCalls, api.ToolCall{
+			ID: c.ID, Type: api.ToolTypeFunction,
+			Function: api.FunctionCall{Name: c.Name, Arguments: sendableArguments(c.Arguments)},
+		})
+	}
+	return out
+}
+
+// sendableArguments are the arguments if a strict server can read them back,
+// else the empty object.
+func sendableArguments(raw string) string {
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(raw), &object) != nil || object == nil {
+		return "{}"
+	}
+	return raw
+}
+
+// noParameters is the schema of a tool without parameters; go-openai would send null.
+const noParameters = `{"type":"object","properties":{}}`
+
+func outgoingTool(t llm.ToolDef, strict bool) api.Tool {
+	f := &api.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: json.RawMessage(noParameters)}
+	if len(t.Parameters) > 0 && string(t.Parameters) != "null" {
+		f.Parameters = t.Parameters
+	}
+	if strict {
+		if s, ok := strictSchema(t.Parameters); ok {
+			f.Parameters, f.Strict = s, true
+		}
+	}
+	return api.Tool{Type: api.ToolTypeFunction, Function: f}
+}
