@@ -25,7 +25,10 @@ func clickable(raw string) (string, bool) {
 	}
 	switch strings.ToLower(u.Scheme) {
 	case "mailto":
-		return raw, strings.Contains(u.Opaque, "@") && isASCII(u.Opaque)
+		if !strings.Contains(u.Opaque, "@") || !isASCII(u.Opaque) {
+			return "", false
+		}
+		return raw, true
 	case "http", "https":
 		return asciiHost(raw, u)
 	}

@@ -95,20 +95,23 @@ func matched(match []int) [][2]int {
 // secretShapes are the shapes of well-known credentials. They prefer to mask
 // too much: people who may decide can still see the value on request.
 var secretShapes = []string{
-	`\bxox[a-z](?:\.xox[a-z])?-[\w.%-]{8,}`,     // Slack tokens
-	`\bxapp-[\w-]{8,}`,                          // Slack app-level tokens
-	`hooks\.slack\.com/(\S{10,})`,               // Slack webhooks and response urls
-	`[?&]ticket=([^&\s"']{6,})`,                 // tickets in connection urls
-	`\bsk-[\w-]{16,}`,                           // model providers
-	`\b[rs]k_(?:live|test)_\w{10,}`,             // payment providers
-	`\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b`,   // AWS access keys
-	`\bAIza[\w-]{35}`,                           // Google API keys
-	`\bgh[oprsu]_\w{20,}`,                       // GitHub tokens
-	`\bgithub_pat_\w{20,}`,                      // GitHub fine-grained tokens
-	`\bglpat-[\w-]{16,}`,                        // GitLab tokens
-	`(?i)\b(?:bearer|basic)\s+([\w.~+/=-]{8,})`, // authorisation headers
-	`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`,         // JSON web tokens
-	`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)`, // PEM keys, whole or cut
-	`\b[a-zA-Z][\w+.-]*://[^\s/:@?#]*:([^\s/@]+)@`,                                           // passwords in urls
-	`(?i)\b(?:pass(?:word|wd|phrase)?|pwd|secret|api[_-]?key|access[_-]?token|auth[_-]?token|client[_-]?secret|private[_-]?key)\b["']?\s*[:=]\s*["']?([^\s"'&,;}]{4,})`, // named secrets
+	`\bxox[a-z](?:\.xox[a-z])?-[\w.%-]{8,}`,   // Slack tokens
+	`\bxapp-[\w-]{8,}`,                        // Slack app-level tokens
+	`hooks\.slack\.com/(\S{10,})`,             // Slack webhooks and response urls
+	`[?&]ticket=([^&\s"']{6,})`,               // tickets in connection urls
+	`\bsk-[\w-]{16,}`,                         // model providers
+	`\b[rs]k_(?:live|test)_\w{10,}`,           // payment providers
+	`\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b`, // AWS access keys
+	`\bAIza[\w-]{35}`,                         // Google API keys
+	`\bgh[oprsu]_\w{20,}`,                     // GitHub tokens
+	`\bgithub_pat_\w{20,}`,                    // GitHub fine-grained tokens
+	`\bglpat-[\w-]{16,}`,                      // GitLab tokens
+	`(?i)\b(?:bearer|basic)\s+([\w.~+/-]{4,}\d[\w.~+/=-]*|[\w.~+/-]{0,3}\d[\w.~+/=-]{5,}|[\w.~+/-]{24,}=*)`, // credentials, not "basic information"
+	`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?([^\s"',;]{8,})`,                                  // whole headers
+	`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`,                                                                     // JSON web tokens
+	`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z)`,                // PEM keys, whole or cut
+	`\b[a-zA-Z][\w+.-]*://[^\s/:@?#]*:([^\s/@]+)@`,                                                          // passwords in urls
+	`(?i)(?:\bpwd|\bpass|pass(?:word|wd|phrase)|secret|(?:api|access|private|secret)[_-]?key|(?:access|auth|refresh)[_-]?token)["']?\s*[:=]\s*["']?([^\s"'&,;}]{4,})`, // named secrets
+	`(?i)\btoken["']?\s*[:=]\s*["']?([^\s"'&,;}]{12,})`, // tokens; short ones are counts
+	`(?:密码|口令|密钥)\s*(?:[:：=]|是|为)\s*([^\s"'，。,;；]{4,})`, // the same in Chinese
 }

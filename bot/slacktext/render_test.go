@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"countersign/bot/slacktext"
+	"countersign/localslack/blockkit"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/slack-go/slack"
@@ -85,9 +86,27 @@ func inlineOf(t interface{ Fatalf(string, ...any) }, p slacktext.Post) []slack.R
 	return out
 }
 
+// checkBlocks asks the local Slack whether the real one would take a post, and
+// whether it would interpret anything in it.
+func checkBlocks(t interface{ Fatalf(string, ...any) }, p slacktext.Post) {
+	raw, err := json.Marshal(p.Blocks)
+	if err != nil {
+		t.Fatalf("marshal: %v", err)
+	}
+	if problem := blockkit.Check(raw, blockkit.Message); problem != nil {
+		t.Fatalf("slack refuses %s: %+v", raw, *problem)
+	}
+	for _, found := range blockkit.Mentions(raw) { // lists links too
+		if found[0] == '@' || found[0] == '!' {
+			t.Fatalf("mention %q in %s", found, raw)
+		}
+	}
+}
+
 // checkPosts holds for whatever the model writes.
 func checkPosts(t interface{ Fatalf(string, ...any) }, markdown string) {
 	for _, p := range slacktext.Render(markdown) {
+		checkBlocks(t, p)
 		if strings.TrimSpace(p.Text) == "" || slacktext.Units(p.Text) > 3900 || strings.ContainsAny(p.Text, "<>") {
 			t.Fatalf("fallback %q of %q", p.Text, markdown)
 		}

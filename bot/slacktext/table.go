@@ -2,6 +2,7 @@ package slacktext
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/slack-go/slack"
 	"github.com/yuin/goldmark/ast"
@@ -68,15 +69,17 @@ func columns(s string) int {
 	for s != "" {
 		size := clusterLen(s)
 		n++
-		for _, r := range s[:size] {
-			if kind := width.LookupRune(r).Kind(); kind == width.EastAsianWide || kind == width.EastAsianFullwidth {
-				n++
-			}
-			break
+		if r, _ := utf8.DecodeRuneInString(s); isWide(r) {
+			n++
 		}
 		s = s[size:]
 	}
 	return n
+}
+
+func isWide(r rune) bool {
+	kind := width.LookupRune(r).Kind()
+	return kind == width.EastAsianWide || kind == width.EastAsianFullwidth || isFlagLetter(r)
 }
 
 func drawTable(rows [][]string, widths []int, alignments []extast.Alignment) string {
