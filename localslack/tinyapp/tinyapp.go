@@ -53,6 +53,9 @@ func Str(v any, path ...string) string {
 // Call posts a JSON body with the bot token; the error is about the transport
 // only.
 func (a App) Call(ctx context.Context, method string, args map[string]any) (Reply, error) {
+	if args == nil {
+		args = map[string]any{}
+	}
 	body, err := json.Marshal(args)
 	if err != nil {
 		return Reply{}, err
