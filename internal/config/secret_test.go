@@ -100,6 +100,9 @@ func TestWhereSecretsComeFrom(t *testing.T) {
 	if c.Slack.BotToken.Reveal() != "xoxb-file" {
 		t.Error("file:PATH in SLACK_BOT_TOKEN is not read")
 	}
+	if files := c.Files(); len(files) != 2 || files[0] != "countersign.yaml" || files[1] != token {
+		t.Errorf("files = %v", files)
+	}
 	if _, err := parse(t, "", map[string]string{"SLACK_BOT_TOKEN": "file:/nowhere"}); err == nil || !strings.Contains(err.Error(), "environment variable SLACK_BOT_TOKEN: slack.bot_token: the file /nowhere") {
 		t.Errorf("error = %v", err)
 	}
