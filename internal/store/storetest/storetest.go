@@ -71,8 +71,9 @@ func open(t *testing.T, url string, clock *Clock) *DB {
 
 // Clock is a clock that stands still until it is stepped.
 type Clock struct {
-	mu  sync.Mutex
-	now time.Time
+	mu   sync.Mutex
+	now  time.Time
+	real bool
 }
 
 // NewClock gives a clock that stands at a fixed instant, in a zone that is not UTC.
@@ -84,7 +85,17 @@ func NewClock() *Clock {
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.real {
+		return time.Now()
+	}
 	return c.now
+}
+
+// Follow makes the clock tell the real time from now on.
+func (c *Clock) Follow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.real = true
 }
 
 // Step moves the clock and gives its new time.
