@@ -48,6 +48,9 @@ type worker struct {
 
 func (w *worker) loop(ctx context.Context) error {
 	for range turnsPerLease {
+		if w.a.Stopping != nil && w.a.Stopping() {
+			break
+		}
 		done, err := w.round(ctx)
 		switch {
 		case errors.Is(err, ErrMoved), errors.Is(err, ErrSettled):

@@ -51,6 +51,7 @@ type Config struct {
 	OpenPerRun  int    // open approvals that one run may have; 0: any number
 	Price       Price
 	Mask        func(string) string // hides secrets in what the record shows
+	Stopping    func() bool         // the process is being stopped: give runs back at the next good point; nil: never
 }
 
 // Price of the model in micro-units of the currency per million tokens.

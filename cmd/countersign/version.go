@@ -1,0 +1,27 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// version is set by the release build.
+const version = "0.1.0-dev"
+
+type versionCmd struct{}
+
+// Run prints the version and what it was built from.
+func (*versionCmd) Run(e *env) error {
+	revision := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = " " + s.Value
+			}
+		}
+		fmt.Fprintf(e.out, "countersign %s%s %s\n", version, revision, info.GoVersion)
+		return nil
+	}
+	fmt.Fprintf(e.out, "countersign %s\n", version)
+	return nil
+}

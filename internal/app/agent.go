@@ -1,0 +1,107 @@
+package app
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"countersign/agent"
+	"countersign/agent/llm"
+	"countersign/agent/llm/openai"
+	"countersign/agent/prompts"
+	"countersign/approvals/decisions"
+	"countersign/approvals/policy"
+	"countersign/bot"
+	"countersign/bot/slacktext"
+	"countersign/internal/config"
+	"countersign/internal/fault"
+	"countersign/internal/queue"
+)
+
+func (a *App) wireAgent(_ context.Context) (err error) {
+	if a.masker, err = slacktext.NewMasker(a.cfg.Redact); err != nil {
+		return fault.Wrap(err, fault.Invalid, "redact: %s.", err)
+	}
+	if a.prompts, err = prompts.New(); err != nil {
+		return err
+	}
+	a.gate = &agent.Gate{Tools: a.registry, Policy: func() *policy.Policy { return a.policy }, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
+	directory := bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now)
+	house, err := a.house()
+	if err != nil {
+		return err
+	}
+	a.agent, err = agent.New(agent.Config{
+		Store: a.store, Model: a.model(), Gate: a.gate, Directory: directory,
+		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: directory},
+		Prompts: a.prompts, Now: a.now, Logger: a.log, Owner: a.owner, Lease: a.lease(), Limits: limitsOf(a.cfg),
+		OutputChars: a.cfg.Limits.ToolOutputChars, Name: a.slack.self.Name, House: house, Cards: string(a.cfg.Slack.ApprovalsChannel),
+		OpenPerRun: a.cfg.Limits.OpenApprovals.PerRun, Price: priceOf(a.cfg.Model.Price), Mask: a.mask, Stopping: a.stopping,
+	})
+	if err != nil {
+		return err
+	}
+	a.door = decisions.New(decisions.Config{
+		Store: a.store, Directory: directory, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
+		Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
+	})
+	a.slack.directory = directory
+	return nil
+}
+
+func (a *App) lease() time.Duration {
+	if a.opt.Lease > 0 {
+		return a.opt.Lease
+	}
+	return queue.DefaultLease
+}
+
+func (a *App) stopping() bool {
+	select {
+	case <-a.queue.Stopping():
+		return true
+	default:
+		return false
+	}
+}
+
+func (a *App) mask(s string) string {
+	masked, _ := a.masker.Mask(s)
+	return masked
+}
+
+// house reads the house rules that every prompt carries.
+func (a *App) house() (string, error) {
+	path := a.cfg.Model.Instructions
+	if path == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fault.Wrap(err, fault.Invalid, "model.instructions: the file %s cannot be read.", path)
+	}
+	return string(text), nil
+}
+
+func (a *App) model() llm.Model {
+	if a.opt.Model != nil {
+		return a.opt.Model
+	}
+	m := a.cfg.Model
+	return openai.New(openai.Config{BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: m.Name, Timeout: m.Timeout, Logger: a.log})
+}
+
+func limitsOf(c *config.Config) agent.Limits {
+	l := c.Limits
+	return agent.Limits{
+		MaxSteps: l.MaxSteps, MaxTokens: l.MaxTokens, MaxActive: l.MaxActiveTime, MaxCost: micro(l.MaxCost),
+		SelfHeal: l.SelfHeal, Window: l.LoopWindow, InputTTL: l.InputTTL,
+	}
+}
+
+func priceOf(p config.Price) agent.Price {
+	return agent.Price{Input: micro(p.InputPerMillion), Output: micro(p.OutputPerMillion)}
+}
+
+// micro turns an amount of money into millionths.
+func micro(amount float64) int64 { return int64(amount * 1e6) }

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"countersign/bot"
+	"countersign/bot/card"
+	"countersign/bot/socket"
+	"countersign/bot/words"
+	"countersign/internal/schedule"
+)
+
+func (a *App) wireBot(_ context.Context) error {
+	catalogue, err := words.Load()
+	if err != nil {
+		return err
+	}
+	renderer := &card.Renderer{
+		Words: catalogue, Masker: a.masker, Safe: a.door.Safe,
+		Schema:  func(tool string) json.RawMessage { return a.parameters(tool) },
+		Private: func(tool string) bool { t, ok := a.registry.Get(tool); return ok && t.Spec().Private },
+	}
+	a.bot = bot.New(bot.Config{
+		API: a.slack.edge.API, Self: a.slack.self, Agent: a.agent, Door: a.door, Outbox: a.store, Clicks: a.store, Views: a.store,
+		Directory: a.slack.directory, Tools: a.registry, Words: catalogue, Card: renderer, Now: a.now, Logger: a.log, Owner: a.owner,
+		Channels: idsOf(a.cfg.Slack.Channels), AllReplies: a.cfg.Slack.ThreadReplies == "all", Language: a.cfg.Slack.Language, Gaps: a.gaps(),
+	})
+	a.socket = socket.New(socket.Config{Open: a.slack.edge.Open(), Handle: a.bot.Handle, Logger: a.log, Now: a.now})
+	return nil
+}
+
+func (a *App) parameters(tool string) json.RawMessage {
+	if t, ok := a.registry.Get(tool); ok {
+		return t.Spec().Parameters
+	}
+	return nil
+}
+
+// gaps are what Slack allows: a message a second in a channel, fifty edits a
+// minute, and a progress line that people can follow.
+func (a *App) gaps() bot.Gaps {
+	g := a.opt.Gaps
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{{&g.Post, time.Second}, {&g.Update, 1200 * time.Millisecond}, {&g.Progress, 3 * time.Second}} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	return g
+}
+
+func (a *App) wireSchedule(context.Context) (err error) {
+	a.schedule, err = schedule.New(schedule.Config{Elect: a.store, Owner: a.owner, Now: a.now, Logger: a.log}, schedule.Job{
+		Name: "expire", Every: a.cfg.Approvals.Sweep, Run: a.door.ExpireDue,
+	})
+	return err
+}

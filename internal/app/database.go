@@ -1,0 +1,67 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"countersign/internal/fault"
+	"countersign/internal/queue"
+	"countersign/internal/store"
+)
+
+// OpenStore opens and migrates the configured database.
+func OpenStore(ctx context.Context, c store.Config) (*store.Store, error) {
+	s, err := store.Open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Migrate(ctx); err != nil {
+		return nil, fmt.Errorf("%w", joinClose(err, s))
+	}
+	return s, nil
+}
+
+func joinClose(err error, s *store.Store) error {
+	if closing := s.Close(); closing != nil {
+		return fmt.Errorf("%w (and closing: %w)", err, closing)
+	}
+	return err
+}
+
+func (a *App) wireDatabase(ctx context.Context) (err error) {
+	c := store.Config{URL: a.cfg.Database.URL.Reveal(), Now: a.now, Logger: a.log}
+	if a.store, err = OpenStore(ctx, c); err != nil {
+		return err
+	}
+	a.stop.add(a.store.Close)
+	if err := a.lockFile(); err != nil {
+		return err
+	}
+	a.queue, err = queue.New(queue.Config{
+		DB: a.store.Writer(), Postgres: a.store.URL(), Leases: a.store, Owner: a.owner, Lease: a.opt.Lease, Sweep: a.opt.Sweep,
+		DatabaseNow: a.store.DatabaseNow, Now: a.now, Logger: a.log,
+	})
+	if err != nil {
+		return err
+	}
+	a.store.Attach(a.queue, func() {
+		if a.bot != nil {
+			a.bot.Poke()
+		}
+	})
+	return nil
+}
+
+// lockFile refuses a second process on one SQLite file: each would hold runs in
+// memory that the other takes for dead.
+func (a *App) lockFile() error {
+	if a.store.Path() == "" {
+		return nil
+	}
+	release, err := store.LockFile(a.store.Path() + ".lock")
+	if err != nil {
+		return fault.Wrap(err, fault.Unavailable, "Another countersign already serves the database %s: stop it first, or give this one its own DATABASE_URL.", a.store.Path())
+	}
+	a.stop.add(release)
+	return nil
+}

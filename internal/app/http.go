@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// handler serves liveness and readiness.
+func (a *App) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if why := a.unready(r.Context()); why != "" {
+			http.Error(w, why, http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ready")
+	})
+	return mux
+}
+
+// How long a part may be silent or failing before the process counts as not ready.
+const (
+	silence = 45 * time.Second // Slack pings about every ten seconds
+	failing = 2 * time.Minute
+)
+
+// unready says in one sentence why this process should get no traffic; empty: it is ready.
+func (a *App) unready(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	s, now := a.socket.Status(), a.now()
+	switch {
+	case !s.Ready():
+		return "no connection to Slack: " + s.LastError
+	case now.Sub(s.LastFrame) > silence:
+		return fmt.Sprintf("Slack has been silent for %s", now.Sub(s.LastFrame).Round(time.Second))
+	}
+	if err := a.store.Ping(ctx); err != nil {
+		return "the database does not answer"
+	}
+	if err := a.queue.Ready(); err != nil {
+		return err.Error()
+	}
+	if since := a.bot.Failing(); !since.IsZero() && now.Sub(since) > failing {
+		return fmt.Sprintf("every post to Slack has failed for %s", now.Sub(since).Round(time.Second))
+	}
+	return ""
+}

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"countersign/bot"
+	"countersign/internal/fault"
+)
+
+// slackSide is what talks to Slack.
+type slackSide struct {
+	edge      *bot.Edge
+	self      bot.Self
+	directory *bot.Directory
+}
+
+// slackTimeout bounds one call of the Web API; its client has none of its own.
+const slackTimeout = 30 * time.Second
+
+func (a *App) wireSlack(ctx context.Context) error {
+	s := a.cfg.Slack
+	if s.BotToken.IsZero() || s.AppToken.IsZero() {
+		return fault.New(fault.Invalid, "SLACK_BOT_TOKEN (xoxb-…) and SLACK_APP_TOKEN (xapp-…) are needed: `countersign manifest` prints the app to create, `countersign demo` needs neither.")
+	}
+	a.slack.edge = bot.NewEdge(s.BotToken.Reveal(), s.AppToken.Reveal(), apiURL(s.APIURL), &http.Client{Timeout: slackTimeout})
+	self, err := a.slack.edge.Self(ctx)
+	if err != nil {
+		return err
+	}
+	a.slack.self = self
+	return nil
+}
+
+// apiURL ends the address as the client wants it.
+func apiURL(address string) string {
+	if address == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/", strings.TrimRight(address, "/"))
+}

@@ -1,0 +1,217 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"countersign/internal/config"
+	"countersign/internal/fault"
+	"countersign/tools"
+	"countersign/tools/docs"
+	"countersign/tools/files"
+	"countersign/tools/httpapi"
+	"countersign/tools/sqldb"
+	"countersign/tools/stats"
+)
+
+func (a *App) wireTools(_ context.Context) error {
+	if err := a.guardPaths(); err != nil {
+		return err
+	}
+	var all []tools.Tool
+	for _, build := range []func() ([]tools.Tool, error){a.fileTools, a.docTools, a.sqlTools, a.httpTools} {
+		ts, err := build()
+		if err != nil {
+			return err
+		}
+		all = append(all, ts...)
+	}
+	registry, err := tools.NewRegistry(append(all, a.opt.Extra...)...)
+	if err != nil {
+		return fault.Wrap(err, fault.Invalid, "A tool cannot be used as it is configured: %s.", err)
+	}
+	a.registry = registry
+	a.policy = policyOf(a.cfg)
+	return nil
+}
+
+func (a *App) fileTools() ([]tools.Tool, error) {
+	f := a.cfg.Tools.Files
+	if f == nil {
+		return nil, nil
+	}
+	ts, err := files.New(f.Root)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "tools.files.root: the folder %s cannot be used: %s.", f.Root, err)
+	}
+	return restrict(append(ts, stats.New()), f.Access), nil
+}
+
+func (a *App) docTools() ([]tools.Tool, error) {
+	d := a.cfg.Tools.Docs
+	if d == nil {
+		return nil, nil
+	}
+	ts, err := docs.New(docs.Config{Path: d.Path, Now: a.now})
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "tools.docs.path: the folder %s cannot be used: %s.", d.Path, err)
+	}
+	return restrict(ts, d.Access), nil
+}
+
+func (a *App) sqlTools() ([]tools.Tool, error) {
+	if len(a.cfg.Tools.SQL) == 0 {
+		return nil, nil
+	}
+	var dbs []sqldb.Database
+	for _, d := range a.cfg.Tools.SQL {
+		dbs = append(dbs, sqldb.Database{
+			Name: d.Name, URL: d.URL.Reveal(), Write: d.Write, Private: d.Private, Roles: d.Roles, Channels: idsOf(d.Channels),
+		})
+	}
+	ts, closer, err := sqldb.New(dbs, sqldb.Limits{Timeout: a.cfg.Limits.ToolTimeout})
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "tools.sql: %s.", err)
+	}
+	a.stop.add(closer.Close)
+	return ts, nil
+}
+
+func (a *App) httpTools() ([]tools.Tool, error) {
+	var out []tools.Tool
+	for _, h := range a.cfg.Tools.HTTP {
+		t, err := httpapi.New(declared(h), httpapi.Options{})
+		if err != nil {
+			return nil, fault.Wrap(err, fault.Invalid, "tools.http: %s.", err)
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func declared(h config.HTTPTool) httpapi.Tool {
+	t := httpapi.Tool{
+		Name: h.Name, Description: h.Description, Method: h.Method, URL: h.URL, Headers: map[string]string{}, Parameters: h.Parameters,
+		Risk: tools.Risk(h.Risk), Roles: h.Roles, Channels: idsOf(h.Channels), Idempotent: h.Idempotent, Window: h.Window,
+		Private: h.Private, PrivateNetwork: h.PrivateNetwork, Egress: h.Egress, Timeout: h.Timeout, MaxBytes: int(h.MaxBytes),
+	}
+	for name, value := range h.Headers {
+		t.Headers[name] = value.Reveal()
+	}
+	if h.Preview != nil {
+		t.Preview = &httpapi.Read{Method: h.Preview.Method, URL: h.Preview.URL, Fields: h.Preview.Fields}
+	}
+	return t
+}
+
+func idsOf[S ~string](in []S) []string {
+	var out []string
+	for _, s := range in {
+		out = append(out, string(s))
+	}
+	return out
+}
+
+// guardPaths refuses to start when a tool could reach what keeps the promises: our
+// own database or configuration through a folder or a sql tool, our own listener
+// through an address.
+func (a *App) guardPaths() error {
+	own := a.ownFiles()
+	roots := map[string]string{}
+	if f := a.cfg.Tools.Files; f != nil {
+		roots["tools.files.root"] = f.Root
+	}
+	if d := a.cfg.Tools.Docs; d != nil {
+		roots["tools.docs.path"] = d.Path
+	}
+	for key, root := range roots {
+		for _, file := range own {
+			if within(root, file) {
+				return fault.New(fault.Invalid, "%s: the folder %s holds %s, which no tool may reach. Move one of them.", key, root, file)
+			}
+		}
+	}
+	for _, d := range a.cfg.Tools.SQL {
+		if sameDatabase(d.URL.Reveal(), a.cfg.Database.URL.Reveal()) {
+			return fault.New(fault.Invalid, "tools.sql %s is countersign's own database, which no tool may reach. Give one of them another address.", d.Name)
+		}
+	}
+	for _, h := range a.cfg.Tools.HTTP {
+		if a.ownAddress(h.URL) {
+			return fault.New(fault.Invalid, "tools.http %s calls countersign's own listener %s, which no tool may reach.", h.Name, a.cfg.HTTP.Addr)
+		}
+	}
+	return nil
+}
+
+func (a *App) ownFiles() []string {
+	own := a.cfg.Files()
+	if path, ok := strings.CutPrefix(a.cfg.Database.URL.Reveal(), "sqlite:"); ok {
+		own = append(own, path)
+	}
+	return own
+}
+
+// within says whether a file lies in a folder, links resolved.
+func within(folder, file string) bool {
+	if file == "" {
+		return false
+	}
+	rel, err := filepath.Rel(real(folder), real(file))
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+func real(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if resolved, err := filepath.EvalSymlinks(abs); err == nil {
+		return resolved
+	}
+	// The file may not exist yet: then its folder decides.
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+		return filepath.Join(dir, filepath.Base(abs))
+	}
+	return abs
+}
+
+func sameDatabase(x, y string) bool {
+	px, okx := strings.CutPrefix(x, "sqlite:")
+	py, oky := strings.CutPrefix(y, "sqlite:")
+	if okx && oky {
+		return real(px) == real(py)
+	}
+	ux, errx := url.Parse(x)
+	uy, erry := url.Parse(y)
+	if errors.Join(errx, erry) != nil || okx || oky {
+		return false
+	}
+	return hostPort(ux, "5432") == hostPort(uy, "5432") && ux.Path == uy.Path
+}
+
+func (a *App) ownAddress(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || a.cfg.HTTP.Addr == "" {
+		return false
+	}
+	_, port, err := net.SplitHostPort(a.cfg.HTTP.Addr)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	local := u.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
+	return local && hostPort(u, "80") == u.Hostname()+":"+port
+}
+
+func hostPort(u *url.URL, port string) string {
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	return fmt.Sprintf("%s:%s", u.Hostname(), port)
+}

@@ -1,0 +1,256 @@
+// Package apptest is the test house: a whole countersign, wired as in production,
+// against the local Slack, the scripted model, a real database and real tools.
+package apptest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // for the Postgres of the tests
+
+	"countersign/agent/llm/playbook"
+	"countersign/bot"
+	"countersign/internal/app"
+	"countersign/internal/config"
+	"countersign/internal/id"
+	"countersign/internal/shop"
+	"countersign/localslack"
+	"countersign/localslack/slacktest"
+	"countersign/tools"
+)
+
+// World is one countersign with everything around it.
+type World struct {
+	Slack *slacktest.Slack
+	Shop  *shop.Shop
+	Dir   string
+	Model *httptest.Server
+	URL   string // of the database
+
+	t     testing.TB
+	opt   Options
+	shop  *httptest.Server
+	mu    sync.Mutex
+	procs []*Process
+}
+
+// Options change a world. The zero value is SQLite, the scenes, and the tools of the shop.
+type Options struct {
+	Database  string                     // sqlite (default) or postgres
+	YAML      string                     // added to the configuration
+	Model     http.Handler               // instead of the scripted one
+	Extra     []tools.Tool               // tools beside those of the shop
+	Slack     []func(*localslack.Config) // changes of the workspace
+	Env       map[string]string          // added to the environment
+	Lease     time.Duration              // 0: six seconds
+	Now       func() time.Time           // nil: the real clock
+	Approvals string                     // instead of the usual approvals section
+	Think     time.Duration              // of the scripted model
+}
+
+// Process is one running countersign of a world.
+type Process struct {
+	App    *app.App
+	cancel context.CancelFunc
+	done   chan error
+}
+
+// New makes a world without a running process.
+func New(t testing.TB, o Options) *World {
+	t.Helper()
+	w := &World{Dir: t.TempDir(), t: t, opt: o}
+	w.Slack = slacktest.New(t, o.Slack...)
+	w.Slack.Wait = 20 * time.Second
+	w.must(shop.Seed(w.Dir))
+	now := o.Now
+	if now == nil {
+		now = time.Now
+	}
+	var err error
+	w.Shop, err = shop.Open(w.Dir, now)
+	w.must(err)
+	t.Cleanup(func() { _ = w.Shop.Close() }) // the folder goes with it
+	w.shop = httptest.NewServer(w.Shop.Handler())
+	t.Cleanup(w.shop.Close)
+	model := o.Model
+	if model == nil {
+		model, err = playbook.New(playbook.Scenes(), playbook.Options{Think: o.Think})
+		w.must(err)
+	}
+	w.Model = httptest.NewServer(model)
+	t.Cleanup(w.Model.Close)
+	w.URL = w.database()
+	return w
+}
+
+// Start makes a world with one running process.
+func Start(t testing.TB, o Options) *World {
+	t.Helper()
+	w := New(t, o)
+	w.Run()
+	return w
+}
+
+func (w *World) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// database gives a fresh database: a file, or a schema of the test server.
+func (w *World) database() string {
+	if w.opt.Database != "postgres" {
+		return "sqlite:" + filepath.Join(w.t.TempDir(), "countersign.db")
+	}
+	return Postgres(w.t)
+}
+
+// Postgres gives the address of a fresh database on the test server. Without a
+// server the test is skipped; `make test` always brings one.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv("TEST_DATABASE_URL")
+	if server == "" {
+		t.Skip("TEST_DATABASE_URL is not set; make test starts a server")
+	}
+	db, err := sql.Open("pgx", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "t" + id.New("", time.Now())
+	if _, err := db.ExecContext(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, err := db.ExecContext(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)")
+		if err := db.Close(); err != nil {
+			t.Log(err)
+		}
+		if err != nil {
+			t.Log(err)
+		}
+	})
+	at := strings.Index(server, "://")
+	host, query, _ := strings.Cut(server[at+3:], "?")
+	host, _, _ = strings.Cut(host, "/")
+	address := server[:at+3] + host + "/" + name
+	if query != "" {
+		address += "?" + query
+	}
+	return address
+}
+
+// Config is the world's configuration.
+func (w *World) Config() *config.Config {
+	w.t.Helper()
+	approvals := w.opt.Approvals
+	if approvals == "" {
+		approvals = "approvals: {approvers: [manager], ttl: 1h, sweep: 200ms}"
+	}
+	text := strings.NewReplacer("@SHOP@", w.shop.URL, "@DIR@", w.Dir, "@APPROVALS@", approvals).Replace(settings) + w.opt.YAML
+	env := w.Slack.Env()
+	env["DATABASE_URL"], env["OPENAI_BASE_URL"], env["OPENAI_API_KEY"], env["OPENAI_MODEL"] = w.URL, w.Model.URL+"/v1", "test", playbook.Model
+	env["COUNTERSIGN_HTTP_ADDR"] = w.free()
+	for k, v := range w.opt.Env {
+		env[k] = v
+	}
+	cfg, err := config.Parse("countersign.yaml", []byte(text), func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	w.must(err)
+	return cfg
+}
+
+func (w *World) free() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	w.must(err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Run starts one more process and waits until Slack greeted it.
+func (w *World) Run() *Process {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	a, err := app.New(ctx, w.Config(), app.Options{
+		Logger: slog.New(slog.NewTextHandler(testWriter{w.t}, &slog.HandlerOptions{Level: slog.LevelWarn})), Now: w.opt.Now,
+		Gaps:  bot.Gaps{Post: 60 * time.Millisecond, Update: 70 * time.Millisecond, Progress: 50 * time.Millisecond},
+		Lease: w.opt.Lease, Extra: w.opt.Extra,
+	})
+	if err != nil {
+		cancel()
+		w.t.Fatalf("wire: %v", err)
+	}
+	p := &Process{App: a, cancel: cancel, done: make(chan error, 1)}
+	go func() { p.done <- a.Run(ctx) }()
+	w.mu.Lock()
+	w.procs = append(w.procs, p)
+	w.mu.Unlock()
+	w.t.Cleanup(p.stop)
+	w.Until("a connection", func() bool { return a.Status().Connected > 0 })
+	return p
+}
+
+// Stop ends a process as SIGTERM does.
+func (p *Process) stop() {
+	p.cancel()
+	select {
+	case <-p.done:
+	case <-time.After(30 * time.Second):
+	}
+	p.done <- nil
+}
+
+// Stop ends a process as SIGTERM does.
+func (w *World) Stop(p *Process) {
+	w.t.Helper()
+	p.cancel()
+	select {
+	case err := <-p.done:
+		p.done <- nil
+		if err != nil && !strings.Contains(err.Error(), "context canceled") {
+			w.t.Errorf("the process ended with %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		w.t.Fatal("the process does not stop")
+	}
+}
+
+// Until waits for something that no change of the workspace announces.
+func (w *World) Until(what string, holds func() bool) {
+	w.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !holds() {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("no %s within 20 s\n%s", what, w.Slack.Transcript())
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// File reads a file of the shop's folder; "" when it is not there.
+func (w *World) File(name string) string {
+	text, err := os.ReadFile(filepath.Join(w.Dir, name))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+type testWriter struct{ t testing.TB }
+
+func (w testWriter) Write(p []byte) (int, error) {
+	defer func() { _ = recover() }() // a log line after the test's end
+	w.t.Log(fmt.Sprintf("%s", strings.TrimSpace(string(p))))
+	return len(p), nil
+}

@@ -1,0 +1,200 @@
+// Package demo is the whole product on one machine without an account anywhere:
+// the local Slack with its web page, a small shop to work for, a scripted model
+// unless a real one is configured, and countersign itself, wired as for any workspace.
+package demo
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"countersign/agent/llm/playbook"
+	"countersign/bot"
+	"countersign/internal/app"
+	"countersign/internal/config"
+	"countersign/internal/fault"
+	"countersign/internal/shop"
+	"countersign/localslack"
+)
+
+//go:embed countersign.yaml
+var settings []byte
+
+// Options say where and how the demo runs.
+type Options struct {
+	Dir    string // everything that it keeps lies here
+	Fresh  bool   // start over: forget what is in the folder
+	Addr   string // of the page; its port is kept over restarts
+	Think  time.Duration
+	Env    func(string) (string, bool)
+	Out    io.Writer
+	Logger *slog.Logger
+}
+
+// marker is the file that shows that a folder is a demo's own and may be emptied.
+const marker = ".countersign-demo"
+
+// Tokens of the local Slack. They open nothing else.
+const (
+	appToken = "xapp-1-demo"
+	botToken = "xoxb-demo"
+)
+
+// Run plays the demo until the context ends.
+func Run(ctx context.Context, o Options) error {
+	if err := prepare(o); err != nil {
+		return err
+	}
+	places, err := listen(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer places.close()
+	g, ctx := errgroup.WithContext(ctx)
+	slackServer, err := startSlack(o, places)
+	if err != nil {
+		return err
+	}
+	defer closing(o, "local Slack", slackServer.Close)
+	shopService, err := shop.Open(filepath.Join(o.Dir, "shop"), time.Now)
+	if err != nil {
+		return err
+	}
+	defer closing(o, "shop", shopService.Close)
+	serve(g, ctx, places.shop, shopService.Handler())
+	scripted, err := playbook.New(playbook.Scenes(), playbook.Options{Think: o.Think})
+	if err != nil {
+		return err
+	}
+	serve(g, ctx, places.model, scripted)
+	cfg, err := configure(o, places)
+	if err != nil {
+		return err
+	}
+	a, err := app.New(ctx, cfg, app.Options{Logger: o.Logger, Gaps: bot.Gaps{Progress: time.Second}})
+	if err != nil {
+		return err
+	}
+	g.Go(func() error { return a.Run(ctx) })
+	announce(o, places, realModel(o) != "")
+	return g.Wait()
+}
+
+// prepare makes the folder, or empties it when asked to and when it is ours.
+func prepare(o Options) error {
+	mark := filepath.Join(o.Dir, marker)
+	if o.Fresh {
+		if err := empty(o.Dir, mark); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(o.Dir, 0o750); err != nil {
+		return fault.Wrap(err, fault.Invalid, "The demo's folder %s cannot be made: choose another with --dir.", o.Dir)
+	}
+	if err := os.WriteFile(mark, []byte("This folder belongs to the demo of countersign; --fresh empties it.\n"), 0o600); err != nil {
+		return fault.Wrap(err, fault.Invalid, "The demo's folder %s cannot be written: choose another with --dir.", o.Dir)
+	}
+	return shop.Seed(filepath.Join(o.Dir, "shop"))
+}
+
+func empty(dir, mark string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if _, err := os.Stat(mark); err != nil {
+		return fault.New(fault.Invalid, "The folder %s was not made by the demo, so --fresh does not empty it.", dir)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return fault.Wrap(err, fault.Invalid, "The demo's folder %s cannot be emptied.", dir)
+	}
+	return nil
+}
+
+func serve(g *errgroup.Group, ctx context.Context, l net.Listener, h http.Handler) {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}
+	g.Go(func() error {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	g.Go(func() error {
+		<-ctx.Done()
+		return server.Close()
+	})
+}
+
+func closing(o Options, what string, f func() error) {
+	if err := f(); err != nil {
+		o.Logger.Warn("stop the demo", "part", what, "error", err)
+	}
+}
+
+// realModel is the variable that asks for a real model; empty: the scripted one plays.
+func realModel(o Options) string {
+	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL"} {
+		if v, ok := o.Env(name); ok && v != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// configure reads the demo's configuration as any other is read. Of the
+// environment only the model's variables count: nothing else may lead outside.
+func configure(o Options, p *places) (*config.Config, error) {
+	text := strings.NewReplacer(
+		"@SHOP@", "http://"+p.shop.Addr().String(), "@DIR@", filepath.ToSlash(o.Dir),
+	).Replace(string(settings))
+	path := filepath.Join(o.Dir, "countersign.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return nil, fmt.Errorf("write the demo's configuration: %w", err)
+	}
+	given := map[string]string{
+		"SLACK_APP_TOKEN": appToken, "SLACK_BOT_TOKEN": botToken, "SLACK_API_URL": "http://" + p.slack.Addr().String() + "/api/",
+		"DATABASE_URL":    "sqlite:" + filepath.Join(o.Dir, "countersign.db"),
+		"OPENAI_BASE_URL": "http://" + p.model.Addr().String() + "/v1", "OPENAI_API_KEY": "scripted", "OPENAI_MODEL": playbook.Model,
+	}
+	if realModel(o) != "" {
+		for _, name := range []string{"OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"} {
+			delete(given, name)
+			if v, ok := o.Env(name); ok {
+				given[name] = v
+			}
+		}
+	}
+	return config.Load(path, func(name string) (string, bool) { v, ok := given[name]; return v, ok })
+}
+
+func announce(o Options, p *places, real bool) {
+	fmt.Fprintf(o.Out, "\ncountersign demo: http://%s\n\n", p.slack.Addr())
+	if real {
+		fmt.Fprintln(o.Out, "The model is the one that your environment names. Slack and the shop are local stand-ins.")
+	} else {
+		fmt.Fprintln(o.Out, "The model is scripted: it plays written scenes, which the page lists. Set OPENAI_API_KEY or OPENAI_BASE_URL for a real one.")
+	}
+	fmt.Fprintf(o.Out, "Everything it keeps is in %s; --fresh starts over. Ctrl-C stops it.\n\n", o.Dir)
+}
+
+func startSlack(o Options, p *places) (*localslack.Server, error) {
+	c := workspace(filepath.Join(o.Dir, "slack"), realModel(o) != "")
+	c.Logger = o.Logger
+	s, err := localslack.New(c)
+	if err != nil {
+		return nil, fmt.Errorf("local Slack: %w", err)
+	}
+	s.SetPage(localslack.NewPage(s, *c.Page))
+	return s, s.Start(p.slack)
+}
