@@ -17,7 +17,8 @@ import (
 type lossy struct {
 	address string
 	mark    atomic.Pointer[string]
-	deliver atomic.Bool // pass the mark on to the server before cutting
+	deliver atomic.Bool   // pass the mark on to the server before cutting
+	done    chan struct{} // one for each delivery that the server has dealt with
 }
 
 func startLossy(t *testing.T, server string) *lossy {
@@ -27,7 +28,7 @@ func startLossy(t *testing.T, server string) *lossy {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	p := &lossy{address: l.Addr().String()}
+	p := &lossy{address: l.Addr().String(), done: make(chan struct{}, 8)}
 	go func() {
 		for {
 			client, err := l.Accept()
@@ -52,6 +53,7 @@ func (p *lossy) relay(client net.Conn, server string) {
 		defer close(answers)
 		_, _ = io.Copy(client, up)
 		client.Close()
+		_, _ = io.Copy(io.Discard, up) // the client is gone; the server may still be at work
 	}()
 	buf := make([]byte, 64<<10)
 	for {
@@ -68,7 +70,8 @@ func (p *lossy) relay(client net.Conn, server string) {
 		if p.deliver.Load() {
 			_, _ = up.Write(buf[:n])
 			_ = up.(*net.TCPConn).CloseWrite()
-			<-answers // until the server has done it and hung up
+			<-answers
+			p.done <- struct{}{}
 		}
 		return
 	}
@@ -104,6 +107,9 @@ func TestLostConnection(t *testing.T) {
 		}
 		if strings.Contains(err.Error(), proxy.address) {
 			t.Errorf("the error holds an address: %v", err)
+		}
+		if delivered {
+			<-proxy.done
 		}
 		want := map[bool]string{false: "open", true: "x"}[delivered]
 		if got := p.value(t, "SELECT status FROM orders WHERE id = 2"); got != want {
