@@ -1,0 +1,111 @@
+// The middle: a channel with its head, its messages and its composer.
+
+import { attempt } from './api.js';
+import { avatar } from './avatar.js';
+import { Composer } from './composer.js';
+import { fill, h } from './dom.js';
+import { icon } from './icons.js';
+import { personMenu } from './people.js';
+import { go } from './route.js';
+import { bot, channelById, channelMessages, channelTitle, markSeen, me, state, changed } from './store.js';
+import { drawTimeline } from './timeline.js';
+
+const head = h('header', { class: 'pane-head' });
+const list = h('div', { class: 'timeline', role: 'log', 'aria-label': 'Messages', tabindex: '0', data: { testid: 'timeline' } });
+const foot = h('div', { class: 'pane-foot' });
+
+/** composer is the channel's box; the scenes fill it. */
+export const composer = new Composer({ testid: 'composer', sent: afterSending });
+
+/** channelPane builds the pane once. */
+export function channelPane() {
+  return h('main', { class: 'pane channel', data: { testid: 'channel-pane' } }, head, list, foot);
+}
+
+/** drawChannel keeps the pane current. */
+export function drawChannel() {
+  const channel = channelById(state.route.channel);
+  if (!channel) return drawNothing();
+  markSeen(channel.id);
+  fill(head, paneHead(channel));
+  const messages = channelMessages(channel.id);
+  list.classList.toggle('empty', messages.length === 0);
+  drawTimeline(list, messages, 'channel', `${state.route.as}/${channel.id}`);
+  if (!messages.length) fill(list, welcome(channel));
+  drawFoot(channel);
+}
+
+function drawNothing() {
+  fill(head, backButton(), h('h1', null, 'No channel'), headTools());
+  fill(list, h('p', { class: 'muted centered' }, 'There is no channel here that you may see.'));
+  list.drawn = new Map();
+  fill(foot);
+  foot.shown = '';
+}
+
+function paneHead(channel) {
+  const direct = channel.kind === 'im';
+  return [
+    backButton(),
+    h('h1', null, direct ? avatar(bot(), 22) : icon(channel.kind === 'group' ? 'lock' : 'hash', 18), h('span', null, channelTitle(channel))),
+    channel.topic && h('p', { class: 'topic', title: channel.topic }, channel.topic),
+    headTools(channel),
+  ];
+}
+
+function backButton() {
+  return h('button', { type: 'button', class: 'iconbutton back', 'aria-label': 'Back to channels', data: { testid: 'back' }, on: { click: () => go({ nav: true }) } }, icon('back', 20));
+}
+
+/** headTools are the buttons at the right of a pane's head. */
+export function headTools(channel) {
+  const who = h('button', { type: 'button', class: 'whoami', 'aria-label': `You are ${me()?.real_name || me()?.name}. Be somebody else`, data: { testid: 'person-menu', focus: 'person-menu' }, on: { click: () => personMenu(who) } }, avatar(me(), 28));
+  return h('div', { class: 'head-tools' },
+    channel && channel.kind !== 'im' && h('span', { class: 'members', title: `${channel.members.length} members` }, channel.members.slice(0, 3).map((id) => avatar(state.snap.people.find((p) => p.id === id), 20)), String(channel.members.length)),
+    state.snap.scenes.length > 0 && h('button', { type: 'button', class: 'button small try', 'aria-pressed': String(state.panel === 'try'), data: { testid: 'try-toggle', focus: 'try-toggle' }, on: { click: toggleTry } }, icon('spark', 15), h('span', null, 'Try these')),
+    who);
+}
+
+function toggleTry() {
+  const open = state.panel === 'try' && !state.route.thread;
+  state.panel = open && !narrow() ? '' : 'try';
+  state.sheet = narrow() ? !state.sheet : false;
+  if (state.route.thread && !narrow()) go({ channel: state.route.channel });
+  changed();
+}
+
+/** narrow tells whether the page shows one column at a time. */
+export function narrow() {
+  return matchMedia('(max-width: 760px)').matches;
+}
+
+function welcome(channel) {
+  const name = channelTitle(channel);
+  return h('div', { class: 'welcome' },
+    h('h2', null, channel.kind === 'im' ? `Here you and ${name} are alone` : `This is the beginning of #${name}`),
+    h('p', null, channel.kind === 'im' ? 'What you write here goes straight to the app.' : `Mention @${bot()?.name ?? 'the app'} to ask it for something. Its answers come as a thread under your message.`));
+}
+
+function drawFoot(channel) {
+  const member = channel.members.includes(state.route.as);
+  const want = channel.archived ? 'archived' : member ? 'composer' : `join/${channel.id}/${state.route.as}`;
+  if (foot.shown !== want) {
+    foot.shown = want;
+    fill(foot, member && !channel.archived ? composer.el : outside(channel));
+  }
+  const title = channel.kind === 'im' ? channelTitle(channel) : `#${channel.name}`;
+  composer.show({ user: state.route.as, channel: channel.id, thread: '' }, `Message ${title} as ${me()?.real_name || me()?.name}`);
+}
+
+function outside(channel) {
+  if (channel.archived) return h('p', { class: 'muted centered' }, 'This channel is archived.');
+  return h('div', { class: 'joinbar' }, h('span', null, `You are looking at #${channel.name} from outside.`),
+    h('button', { type: 'button', class: 'button primary', data: { testid: 'join' }, on: { click: () => attempt('join', { channel: channel.id }) } }, 'Join'));
+}
+
+// A question to the app is answered in a thread: open it, so that one sees the
+// answer come.
+function afterSending(message) {
+  list.scrollTop = list.scrollHeight;
+  if (bot() && message.text.includes(`<@${bot().id}`) && channelById(message.channel)?.kind !== 'im') go({ channel: message.channel, thread: message.ts });
+}

@@ -1,0 +1,119 @@
+// The box to write in: Enter sends, Shift+Enter breaks the line, "@" offers people.
+
+import { attempt } from './api.js';
+import { h } from './dom.js';
+import { icon } from './icons.js';
+import { Suggestions } from './suggest.js';
+
+const MAX_FILE = 1 << 20; // bytes; enough to try what the bot does with a file
+
+const drafts = new Map();
+
+export class Composer {
+  /** testid names the box; sent(message) is called with every message that was posted. */
+  constructor({ testid, sent }) {
+    this.sent = sent;
+    this.files = [];
+    this.place = null;
+    this.input = h('textarea', { class: 'composer-input', rows: '1', autocomplete: 'off', role: 'combobox', 'aria-autocomplete': 'list', 'aria-expanded': 'false', data: { testid }, on: { input: () => this.typed(), keydown: (e) => this.key(e), paste: (e) => this.take(e.clipboardData?.files, e) } });
+    this.button = h('button', { type: 'submit', class: 'send', 'aria-label': 'Send', data: { testid: `${testid}-send` } }, icon('send', 17));
+    this.pick = h('input', { type: 'file', multiple: true, hidden: true, on: { change: () => { this.take(this.pick.files); this.pick.value = ''; } } });
+    this.chips = h('div', { class: 'chips' });
+    this.suggest = new Suggestions(this.input);
+    this.el = h('form', { class: 'composer', on: { submit: (e) => { e.preventDefault(); this.send(); } } },
+      this.suggest.el, this.chips, this.input,
+      h('div', { class: 'composer-bar' },
+        h('button', { type: 'button', class: 'iconbutton', 'aria-label': 'Attach a file', title: 'Attach a file', on: { click: () => this.pick.click() } }, icon('plus', 16)),
+        h('button', { type: 'button', class: 'iconbutton at', 'aria-label': 'Mention somebody', title: 'Mention somebody', on: { click: () => this.insert('@') } }, '@'),
+        h('span', { class: 'composer-hint' }, h('kbd', null, 'Enter'), ' sends'), this.button), this.pick);
+  }
+
+  /** show points the box at a place {user, channel, thread} and brings back what was being written there. */
+  show(place, placeholder) {
+    const key = JSON.stringify(place);
+    this.input.placeholder = placeholder;
+    this.input.setAttribute('aria-label', placeholder);
+    if (key === this.key_) return;
+    this.key_ = key;
+    this.place = place;
+    this.input.value = drafts.get(key) ?? '';
+    this.files = [];
+    this.typed();
+    this.suggest.close();
+  }
+
+  /** put replaces what is written and takes the focus. */
+  put(text) {
+    this.input.value = text;
+    this.typed();
+    this.suggest.close();
+    this.input.focus();
+    this.input.setSelectionRange(text.length, text.length);
+  }
+
+  insert(text) {
+    const { selectionStart: at, value } = this.input;
+    const lead = at > 0 && !/\s/.test(value[at - 1]) ? ' ' : '';
+    this.input.setRangeText(lead + text, at, this.input.selectionEnd, 'end');
+    this.input.focus();
+    this.typed();
+  }
+
+  typed() {
+    drafts.set(this.key_, this.input.value);
+    this.input.style.height = 'auto';
+    this.input.style.height = `${Math.min(this.input.scrollHeight, 220)}px`;
+    this.button.disabled = !this.input.value.trim() && !this.files.length;
+    this.suggest.look();
+    this.drawChips();
+  }
+
+  key(e) {
+    if (e.isComposing || e.keyCode === 229) return; // an input method is at work: its Enter is not ours
+    if (this.suggest.key(e)) return;
+    if (e.key !== 'Enter' || e.shiftKey) return;
+    e.preventDefault();
+    this.send();
+  }
+
+  async send() {
+    const text = this.input.value;
+    const { files, place } = this;
+    if (this.sending || (!text.trim() && !files.length)) return;
+    this.sending = true;
+    this.el.setAttribute('aria-busy', 'true');
+    const posted = await attempt('say', { channel: place.channel, thread_ts: place.thread || undefined, text, files });
+    this.sending = false;
+    this.el.removeAttribute('aria-busy');
+    if (!posted) return;
+    drafts.delete(JSON.stringify(place));
+    if (this.place === place) {
+      this.input.value = '';
+      this.files = [];
+      this.typed();
+    }
+    this.sent(posted.message);
+  }
+
+  async take(list, event) {
+    const files = [...(list ?? [])].filter((f) => f.size > 0 && f.size <= MAX_FILE);
+    if (!files.length) return;
+    event?.preventDefault();
+    for (const f of files) this.files.push({ name: f.name, content: await base64(f) });
+    this.typed();
+  }
+
+  drawChips() {
+    this.chips.replaceChildren(...this.files.map((f) => h('button', { type: 'button', class: 'chip', title: 'Take away', on: { click: () => { this.files = this.files.filter((x) => x !== f); this.typed(); } } }, icon('file', 14), f.name, icon('close', 12))));
+  }
+}
+
+async function base64(file) {
+  const url = await new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result);
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+  return url.slice(url.indexOf(',') + 1);
+}

@@ -1,0 +1,64 @@
+// One message: author, blocks or text, files, reactions, thread line, tools.
+
+import { avatar } from './avatar.js';
+import { drawBlocks } from './blocks.js';
+import { clock, fullTime } from './dates.js';
+import { h } from './dom.js';
+import { drawFile } from './files.js';
+import { icon } from './icons.js';
+import { drawAll } from './inline.js';
+import { parseMrkdwn } from './mrkdwn.js';
+import { reactionRow } from './reactions.js';
+import { personById, me } from './store.js';
+import { surfaceFor } from './surface.js';
+import { messageTools } from './tools.js';
+import { threadLine } from './threadline.js';
+
+/** drawMessage draws an entry {m, grouped, replies, place}; place is "channel" or "thread". */
+export function drawMessage(entry) {
+  const { m, grouped, place } = entry;
+  const author = personById(m.user);
+  return h('article', {
+    class: ['message', grouped && 'grouped', m.ephemeral_to && 'ephemeral', m.streaming === 'in_progress' && 'streaming'].filter(Boolean).join(' '),
+    tabindex: '-1', 'aria-label': `${author?.name ?? m.user}, ${clock(m.ts, me())}`,
+    data: { testid: 'message', ts: m.ts, channel: m.channel, thread: m.thread_ts, user: m.user, ephemeral: m.ephemeral_to ? 'true' : null, version: m.version },
+  },
+  h('div', { class: 'gutter' }, grouped ? h('time', { class: 'tiny' }, clock(m.ts, me())) : avatar(author)),
+  h('div', { class: 'content' },
+    m.ephemeral_to && h('div', { class: 'only-you' }, icon('eye', 14), 'Only visible to you'),
+    !grouped && byline(m, author),
+    m.broadcast && m.thread_ts !== m.ts && place === 'channel' && h('div', { class: 'replied' }, 'replied to a thread'),
+    body(m),
+    reactionRow(m),
+    place === 'channel' && threadLine(m, entry.replies)),
+  messageTools(m, place));
+}
+
+function byline(m, author) {
+  return h('div', { class: 'byline' },
+    h('b', { class: 'author' }, author?.is_bot ? author.name : author?.real_name || author?.name || m.user),
+    author?.is_bot && h('span', { class: 'badge' }, 'APP'),
+    author?.is_stranger && h('span', { class: 'badge' }, 'OUTSIDER'),
+    h('time', { class: 'when', title: fullTime(m.ts, me()) }, clock(m.ts, me())));
+}
+
+/** body draws what the message says: its blocks, or its text where it has none. */
+function body(m) {
+  const surface = surfaceFor(`message/${m.channel}/${m.ts}/${me()?.id}`, { channel: m.channel, ts: m.ts });
+  const blocks = m.blocks?.length ? drawBlocks(m.blocks, surface) : [];
+  const text = !blocks.length && m.text && h('div', { class: 'rich text' }, drawAll(parseMrkdwn(m.text)));
+  return h('div', { class: 'message-body' }, text, blocks,
+    (m.attachments ?? []).map((a) => attachment(a, surface)),
+    (m.files ?? []).map(drawFile),
+    m.edited && h('span', { class: 'edited' }, '(edited)'));
+}
+
+function attachment(a, surface) {
+  const el = h('div', { class: 'attachment' },
+    a.pretext && h('div', { class: 'text' }, drawAll(parseMrkdwn(a.pretext))),
+    a.title && h('b', null, a.title),
+    a.text && h('div', { class: 'text' }, drawAll(parseMrkdwn(a.text))),
+    drawBlocks(a.blocks, surface));
+  if (/^#?[0-9a-f]{6}$/i.test(a.color ?? '')) el.style.borderColor = `#${a.color.replace('#', '')}`;
+  return el;
+}

@@ -1,0 +1,45 @@
+// Who you are: the switch between the people of the workspace.
+
+import { avatar } from './avatar.js';
+import { h, reconcile } from './dom.js';
+import { openMenu } from './menu.js';
+import { go } from './route.js';
+import { groupById, state } from './store.js';
+
+/** playable are the people that the page can be. */
+export function playable() {
+  return state.snap.people.filter((p) => !p.is_bot && !p.deleted);
+}
+
+/** roleOf says in a word what somebody is here: their groups, or how they belong. */
+export function roleOf(person) {
+  if (person.is_bot) return 'app';
+  if (person.is_stranger || person.team_id !== state.snap.team.id) return 'outsider';
+  if (person.is_restricted || person.is_ultra_restricted) return 'guest';
+  const groups = state.snap.usergroups.filter((g) => !g.disabled && g.members?.includes(person.id));
+  return groups.map((g) => groupById(g.id).name || g.handle).join(', ') || 'team member';
+}
+
+/** become changes who you are and keeps the place, if that person may see it. */
+export function become(id) {
+  go({ as: id, channel: state.route.channel, thread: state.route.thread, home: state.route.home, nav: state.route.nav });
+}
+
+/** drawPeople fills the list in the side bar. */
+export function drawPeople(list) {
+  reconcile(list, playable(), {
+    key: (p) => p.id,
+    sig: (p) => JSON.stringify([p, roleOf(p), p.id === state.route.as]),
+    make: (p) => h('button', {
+      type: 'button', role: 'radio', 'aria-checked': String(p.id === state.route.as), class: 'person',
+      data: { 'person-id': p.id, focus: `person/${p.id}` }, on: { click: () => become(p.id) },
+    }, avatar(p, 28), h('span', { class: 'who' }, h('b', null, p.real_name || p.name), h('small', null, roleOf(p)))),
+  });
+}
+
+/** personMenu opens the switch as a menu, where there is no room for the list. */
+export function personMenu(anchor) {
+  openMenu(anchor, playable().map((p) => ({
+    icon: avatar(p, 24), label: p.real_name || p.name, hint: roleOf(p), data: { 'person-id': p.id }, pick: () => become(p.id),
+  })), 'Who are you?');
+}
