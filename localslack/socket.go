@@ -27,7 +27,7 @@ type socket struct {
 	late    map[string]bool // envelopes whose clock ran out
 	held    []heldEnvelope
 	ids     int
-	retries int    // tries that wait for their time
+	busy    int    // acks being booked and tries that wait for their time
 	refused string // what apps.connections.open answers; empty: it works
 	closed  bool
 }
@@ -325,21 +325,21 @@ func (k *socket) failed(env envelope) {
 	wait := waits[env.attempt]
 	env.attempt++
 	env.reason = "timeout"
-	k.waitingRetries(1)
+	k.occupied(1)
 	time.AfterFunc(wait, func() {
 		select {
 		case <-k.s.done:
 		default:
 			k.forward(env)
-			k.waitingRetries(-1)
+			k.occupied(-1)
 		}
 	})
 }
 
-func (k *socket) waitingRetries(by int) {
+func (k *socket) occupied(by int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.retries += by
+	k.busy += by
 }
 
 func (r *records) delivery(d Delivery) int {

@@ -37,6 +37,7 @@ func (k *socket) acked(c *conn, f ackFrame) {
 	late := k.late[ack.EnvelopeID]
 	if ok && fl.conn == c {
 		delete(k.flights, ack.EnvelopeID)
+		k.busy++
 		fl.timer.Stop()
 	}
 	k.mu.Unlock()
@@ -52,12 +53,13 @@ func (k *socket) acked(c *conn, f ackFrame) {
 
 func (k *socket) settle(fl *flight, payload json.RawMessage) {
 	k.s.records.settle(fl.record, DeliveryAcked, k.s.wall().Sub(fl.sent))
+	k.forget(fl.env)
+	k.occupied(-1)
 	k.s.ws.hub.publish(Change{Kind: ChangeAck})
 	empty := len(payload) == 0 || string(payload) == "{}" || string(payload) == "null" || string(payload) == `""`
 	if !empty && !fl.env.accepts {
 		k.s.violate(ViolationPayload, fl.env.inner)
 	}
-	k.forget(fl.env)
 	if fl.env.done != nil {
 		if empty || !fl.env.accepts {
 			payload = nil

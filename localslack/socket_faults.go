@@ -101,7 +101,7 @@ func (s *Server) SendUnknown(kind string, payload any) {
 func (s *Server) Waiting() int {
 	s.socket.mu.Lock()
 	defer s.socket.mu.Unlock()
-	return len(s.socket.flights) + s.socket.retries + len(s.socket.held)
+	return len(s.socket.flights) + s.socket.busy + len(s.socket.held)
 }
 
 // Lost lists events that were given up: no try was acked.
