@@ -120,6 +120,9 @@ func jsonField(s, name string) string {
 	return strings.Trim(raw, `"`)
 }
 
+// rowCount is the line under a table that counts its rows.
+var rowCount = regexp.MustCompile(`^\s*\(.*rows?\b.*\)\s*$`)
+
 // column reads the first row's cell under a heading of the name, in a table
 // whose cells are parted by bars, tabs, commas or runs of spaces.
 func column(s, name string) string {
@@ -133,7 +136,7 @@ func column(s, name string) string {
 			if strings.Trim(row, " |+-=:\t\r") == "" {
 				continue // the rule under the heading
 			}
-			if got := cells(row); at < len(got) {
+			if got := cells(row); at < len(got) && !rowCount.MatchString(row) {
 				return got[at]
 			}
 			break

@@ -199,7 +199,7 @@ func TestScenes(t *testing.T) {
 		{"unknown", "03-delete", []string{unknownDoc}},
 		{"stopped", "03-delete", []string{stopped}},
 		{"healed", "06-week", []string{noColumn, schema, weeks}},
-		{"undated", "06-week", []string{noColumn, "orders\n  id INTEGER"}},
+		{"undated", "06-week", []string{"ERROR (sql_error): no such column: week", "orders\n  id INTEGER"}},
 		{"approved", "07-update", []string{"Done: updated 1 row in shop.orders."}},
 		{"rejected", "07-update", []string{rejected}},
 		{"changed", "07-update", []string{"ERROR (changed): 1 row when shown, 0 now; nothing was changed."}},
