@@ -159,7 +159,7 @@ func name(r rune) string {
 // something that another sequence shows as well.
 func hidden(r rune) bool {
 	switch {
-	case r == '\n', r == ' ':
+	case r >= ' ' && r < 0x7f, r == '\n':
 		return false
 	case r == '⟨', r == '⟩', !unicode.IsPrint(r), unicode.Is(blank, r):
 		return true

@@ -61,11 +61,11 @@ type part struct {
 // and are dropped, with the punctuation that follows the first ones.
 func assemble(parts []part) string {
 	addressed := false
-	for len(parts) > 0 && (parts[0].self || blank1(parts[0])) {
+	for len(parts) > 0 && parts[0].dropped() {
 		addressed = addressed || parts[0].self
 		parts = parts[1:]
 	}
-	for len(parts) > 0 && (parts[len(parts)-1].self || blank1(parts[len(parts)-1])) {
+	for len(parts) > 0 && parts[len(parts)-1].dropped() {
 		parts = parts[:len(parts)-1]
 	}
 	var out strings.Builder
@@ -79,7 +79,9 @@ func assemble(parts []part) string {
 	return trim(out.String())
 }
 
-func blank1(p part) bool { return !p.self && trim(p.text) == "" }
+// dropped reports whether a part at the end of a message says nothing: a mention
+// of the bot, or space.
+func (p part) dropped() bool { return p.self || trim(p.text) == "" }
 
 // mention renders a user, a channel or a group with its id, because names are
 // neither unique nor fixed. label is what Slack put beside the id.

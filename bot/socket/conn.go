@@ -48,13 +48,13 @@ func (t *Transport) dial(ctx context.Context, url string) (*conn, error) {
 		hello: make(chan frame, 1), leaving: make(chan struct{}),
 		done: make(chan struct{}), flushed: make(chan struct{}),
 	}
-	ctx, stop := context.WithTimeout(ctx, t.Timing.Hello)
+	ctx, stop := context.WithTimeout(ctx, t.cfg.Timing.Hello)
 	defer stop()
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	c.cancel = cancel
-	c.watchdog = time.AfterFunc(t.Timing.Dead, func() { cancel(errDead) })
+	c.watchdog = time.AfterFunc(t.cfg.Timing.Dead, func() { cancel(errDead) })
 	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{
-		HTTPClient:     t.HTTPClient,
+		HTTPClient:     t.cfg.HTTPClient,
 		OnPingReceived: func(context.Context, []byte) bool { c.alive(); return true },
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func (t *Transport) dial(ctx context.Context, url string) (*conn, error) {
 		cancel(err)
 		return nil, withoutURL(err)
 	}
-	ws.SetReadLimit(t.MaxMessage)
+	ws.SetReadLimit(t.cfg.MaxMessage)
 	c.ws = ws
 	c.alive()
 	t.add(c)
@@ -74,8 +74,8 @@ func (t *Transport) dial(ctx context.Context, url string) (*conn, error) {
 
 // alive notes a frame that Slack sent on its own.
 func (c *conn) alive() {
-	c.watchdog.Reset(c.t.Timing.Dead)
-	now := c.t.Now()
+	c.watchdog.Reset(c.t.cfg.Timing.Dead)
+	now := c.t.cfg.Now()
 	c.t.ledger.record(func(s *Status) { s.LastFrame = now })
 }
 
@@ -121,11 +121,11 @@ func (c *conn) receive(data []byte) {
 	case f.ID == "":
 		c.malformed("")
 	case f.Type == TypeEvent || f.Type == TypeInteraction || f.Type == TypeCommand:
-		f.Received = c.t.Now()
+		f.Received = c.t.cfg.Now()
 		c.t.take(c, f.Envelope)
 	default:
 		c.t.ledger.record(func(s *Status) { s.Unknown++ })
-		c.t.Logger.Warn("envelope of unknown type acknowledged and dropped", "type", clip(f.Type))
+		c.t.cfg.Logger.Warn("envelope of unknown type acknowledged and dropped", "type", clip(f.Type))
 		c.ackEmpty(f.ID)
 	}
 }
@@ -134,14 +134,14 @@ func (c *conn) receive(data []byte) {
 // repeats it three times and counts it against the app.
 func (c *conn) malformed(id string) {
 	c.t.ledger.record(func(s *Status) { s.Malformed++ })
-	c.t.Logger.Warn("message that is no envelope dropped", "envelope", clip(id))
+	c.t.cfg.Logger.Warn("message that is no envelope dropped", "envelope", clip(id))
 	if id != "" {
 		c.ackEmpty(id)
 	}
 }
 
 func (c *conn) ackEmpty(id string) {
-	e := Envelope{ID: id, Received: c.t.Now()}
+	e := Envelope{ID: id, Received: c.t.cfg.Now()}
 	c.ack(e, c.t.encode(e, nil))
 }
 
@@ -163,20 +163,20 @@ func (c *conn) write(ctx context.Context) {
 			c.cancel(errAckFailed)
 			continue
 		}
-		c.t.ledger.acked(c.t.Now().Sub(a.received))
+		c.t.ledger.acked(c.t.cfg.Now().Sub(a.received))
 	}
 }
 
 func (c *conn) writeOne(ctx context.Context, a ack) error {
-	ctx, stop := context.WithTimeout(ctx, c.t.Timing.Write)
+	ctx, stop := context.WithTimeout(ctx, c.t.cfg.Timing.Write)
 	defer stop()
 	return c.ws.Write(ctx, websocket.MessageText, a.data)
 }
 
 // ping asks the peer for a sign of life at every interval.
 func (c *conn) ping(ctx context.Context) {
-	for sleep(ctx, c.t.Timing.Ping) {
-		limit, stop := context.WithTimeout(ctx, c.t.Timing.Ping)
+	for sleep(ctx, c.t.cfg.Timing.Ping) {
+		limit, stop := context.WithTimeout(ctx, c.t.cfg.Timing.Ping)
 		err := c.ws.Ping(limit)
 		stop()
 		if err != nil && ctx.Err() == nil {
@@ -190,10 +190,10 @@ func (c *conn) ping(ctx context.Context) {
 // reader; a peer that does not answer is cut off.
 func (c *conn) close() {
 	c.acks.close()
-	timer := time.AfterFunc(c.t.Timing.Write, func() { c.cancel(errStopped) })
+	timer := time.AfterFunc(c.t.cfg.Timing.Write, func() { c.cancel(errStopped) })
 	<-c.flushed
 	timer.Stop()
-	timer = time.AfterFunc(c.t.Timing.Close, func() { c.cancel(errStopped) })
+	timer = time.AfterFunc(c.t.cfg.Timing.Close, func() { c.cancel(errStopped) })
 	defer timer.Stop()
 	_ = c.ws.Close(websocket.StatusNormalClosure, "")
 	<-c.done

@@ -15,18 +15,19 @@ import (
 )
 
 // onLocalSlack connects a transport with the given number of connections to a
-// local Slack with short clocks, that of acknowledgements among them.
-func onLocalSlack(t *testing.T, connections int, ack time.Duration) (*slacktest.Slack, *bot) {
+// local Slack that waits for an acknowledgement for ack, and closes a
+// connection at the given time after its warning.
+func onLocalSlack(t *testing.T, connections int, ack, warning time.Duration) (*slacktest.Slack, *bot) {
 	t.Helper()
 	ws := slacktest.New(t, func(c *localslack.Config) {
 		c.Timing.Ack = ack
 		c.Timing.Retries = []time.Duration{0, 100 * time.Millisecond, 2 * time.Second}
 		c.Timing.Ping = 50 * time.Millisecond
-		c.Timing.Warning = 100 * time.Millisecond
+		c.Timing.Warning = warning
 	})
 	timing := quick()
-	timing.Dead, timing.Ping = 250*time.Millisecond, 100*time.Millisecond
-	timing.Overlap = 500 * time.Millisecond
+	timing.Dead, timing.Ping = 500*time.Millisecond, 250*time.Millisecond
+	timing.Overlap = 2 * warning // so that Slack closes first, as with the defaults
 	timing.SlowMin, timing.SlowMax = 20*time.Millisecond, 40*time.Millisecond
 	b := &bot{log: &logBuffer{}, ended: make(chan struct{})}
 	api := slack.New("", slack.OptionAppLevelToken(slacktest.AppToken), slack.OptionAPIURL(ws.Server.APIURL()))
@@ -82,7 +83,7 @@ func TestEveryEventArrivesWhateverBreaks(t *testing.T) {
 		for _, connections := range tt.connections {
 			t.Run(fmt.Sprint(tt.name, " with ", connections), func(t *testing.T) {
 				t.Parallel()
-				ws, b := onLocalSlack(t, connections, 500*time.Millisecond)
+				ws, b := onLocalSlack(t, connections, 500*time.Millisecond, 100*time.Millisecond)
 				ana := ws.User("ana")
 				ana.Says("#ops", "@countersign before")
 				tt.fault(ws.Server)
@@ -99,17 +100,18 @@ func TestEveryEventArrivesWhateverBreaks(t *testing.T) {
 	}
 }
 
-// A click that falls into a refresh must not be lost, even on one connection.
+// A click that falls into a refresh must not be lost, even on one connection:
+// the next one is ready before Slack closes the old one.
 func TestRefreshLosesNoCommand(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{"warning", "refresh_requested"} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
-			ws, b := onLocalSlack(t, 1, 3*time.Second)
+			ws, b := onLocalSlack(t, 1, 3*time.Second, time.Second)
 			ana := ws.User("ana")
-			for round := range 4 {
+			for round := range 2 {
 				ws.Server.Disconnect(reason)
-				for i := range 10 {
+				for i := range 5 {
 					if out := ana.Commands("#ops", "/countersign", "status"); !out.Acked {
 						t.Fatalf("round %d: command %d was lost\n%s", round, i, b.log)
 					}
@@ -122,7 +124,7 @@ func TestRefreshLosesNoCommand(t *testing.T) {
 
 func TestBurstIsAcknowledgedInTime(t *testing.T) {
 	t.Parallel()
-	ws, b := onLocalSlack(t, 2, 3*time.Second)
+	ws, b := onLocalSlack(t, 2, 3*time.Second, time.Second)
 	ana := ws.User("ana")
 	for i := range 200 {
 		ana.Says("#ops", fmt.Sprint("@countersign ", i))
@@ -135,7 +137,7 @@ func TestBurstIsAcknowledgedInTime(t *testing.T) {
 
 func TestStopLeavesNoGhost(t *testing.T) {
 	t.Parallel()
-	ws, b := onLocalSlack(t, 2, 3*time.Second)
+	ws, b := onLocalSlack(t, 2, 3*time.Second, time.Second)
 	if err := b.stop(t); err != nil {
 		t.Errorf("Run returned %v", err)
 	}

@@ -9,10 +9,10 @@ import (
 // keep holds one of the connections until ctx ends. Only the first slot starts
 // at once: a refused token is then tried once at a time.
 func (t *Transport) keep(ctx context.Context, slot int) error {
-	if slot > 0 && !t.waitGreeted(ctx, time.Duration(slot)*t.Timing.Stagger) {
+	if slot > 0 && !t.waitGreeted(ctx, time.Duration(slot)*t.cfg.Timing.Stagger) {
 		return nil
 	}
-	wait := pause{timing: t.Timing}
+	wait := pause{timing: t.cfg.Timing}
 	var old *conn
 	for first := true; ctx.Err() == nil; {
 		c, err := t.connect(ctx, first)
@@ -68,7 +68,7 @@ func (t *Transport) connect(ctx context.Context, first bool) (*conn, error) {
 	t.ledger.greeted(hello, first)
 	t.watchers.Go(func() { t.watchEnd(c) })
 	t.once.Do(func() { close(t.greeted) })
-	t.Logger.Info("connected to slack", "connections", hello.connections, "lifetime", hello.lifetime)
+	t.cfg.Logger.Info("connected to slack", "connections", hello.connections, "lifetime", hello.lifetime)
 	t.warnCrowded(hello.connections)
 	return c, nil
 }
@@ -78,10 +78,10 @@ func (t *Transport) open(ctx context.Context) (string, error) {
 	if !t.gate.wait(ctx) {
 		return "", ctx.Err()
 	}
-	limit, stop := context.WithTimeout(ctx, t.Timing.Open)
+	limit, stop := context.WithTimeout(ctx, t.cfg.Timing.Open)
 	defer stop()
 	t.ledger.record(func(s *Status) { s.Opens++ })
-	url, err := t.Open(limit)
+	url, err := t.cfg.Open(limit)
 	var refusal *OpenError
 	if errors.As(err, &refusal) && refusal.RetryAfter > 0 {
 		t.gate.shut(time.Now().Add(refusal.RetryAfter))
@@ -94,7 +94,7 @@ func (t *Transport) open(ctx context.Context) (string, error) {
 
 // awaitHello waits for the greeting; a refusal may come in its place.
 func (c *conn) awaitHello(ctx context.Context) (frame, error) {
-	timer := time.NewTimer(c.t.Timing.Hello)
+	timer := time.NewTimer(c.t.cfg.Timing.Hello)
 	defer timer.Stop()
 	select {
 	case f := <-c.hello:
@@ -126,7 +126,7 @@ func (c *conn) ending() error {
 func (t *Transport) warnCrowded(connections int) {
 	const crowded = 8
 	if connections >= crowded {
-		t.Logger.Warn("slack counts many connections of this app; another process may use the same token",
+		t.cfg.Logger.Warn("slack counts many connections of this app; another process may use the same token",
 			"connections", connections, "allowed", 10)
 	}
 }
@@ -166,7 +166,7 @@ func (t *Transport) retire(old *conn) {
 		return
 	}
 	t.watchers.Go(func() {
-		timer := time.NewTimer(t.Timing.Overlap)
+		timer := time.NewTimer(t.cfg.Timing.Overlap)
 		defer timer.Stop()
 		select {
 		case <-old.done:
@@ -182,11 +182,11 @@ func (t *Transport) failed(err error, wait time.Duration) time.Duration {
 		return 0
 	}
 	if refreshes(err) {
-		t.Logger.Info("slack refreshes a connection", "error", err, "next", wait)
+		t.cfg.Logger.Info("slack refreshes a connection", "error", err, "next", wait)
 		return wait
 	}
 	t.ledger.record(func(s *Status) { s.LastError = err.Error() })
-	t.Logger.Warn("connection to slack lost", "error", err, "next", wait)
+	t.cfg.Logger.Warn("connection to slack lost", "error", err, "next", wait)
 	return wait
 }
 
@@ -198,11 +198,11 @@ func (t *Transport) giveUp(err error) error {
 	if !errors.As(err, &refusal) || authAdvice[refusal.Code] == "" {
 		return nil
 	}
-	attempts, lasting := t.patience.refused(t.Now())
-	if attempts < t.Timing.AuthAttempts || t.Status().Connected > 0 {
+	attempts, lasting := t.patience.refused(t.cfg.Now())
+	if attempts < t.cfg.Timing.AuthAttempts || t.Status().Connected > 0 {
 		return nil
 	}
-	if t.ledger.everGreeted() && lasting < t.Timing.AuthGrace {
+	if t.ledger.everGreeted() && lasting < t.cfg.Timing.AuthGrace {
 		return nil
 	}
 	return &AuthError{Code: refusal.Code, Attempts: attempts}

@@ -115,12 +115,12 @@ func TestHalfOpenConnectionIsNotReady(t *testing.T) {
 func TestPingsKeepAnIdleConnection(t *testing.T) {
 	t.Parallel()
 	short := quick()
-	short.Dead = 150 * time.Millisecond
-	idle := make(chan struct{})
+	short.Dead = 600 * time.Millisecond
+	idle := make(chan struct{}, 2)
 	s := newServer(t, func(p *peer) {
 		p.hello()
 		go p.linger()
-		for range 20 { // four times the limit
+		for range 24 { // twice the limit
 			ctx, stop := context.WithTimeout(context.Background(), patient)
 			err := p.ws.Ping(ctx)
 			stop()
@@ -128,9 +128,9 @@ func TestPingsKeepAnIdleConnection(t *testing.T) {
 				t.Errorf("ping: %v", err)
 				break
 			}
-			time.Sleep(30 * time.Millisecond)
+			time.Sleep(50 * time.Millisecond)
 		}
-		close(idle)
+		idle <- struct{}{}
 	})
 	start(t, s, socket.Config{Timing: short})
 	receive(t, "end of the idle time", idle)

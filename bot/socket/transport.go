@@ -41,7 +41,7 @@ type Config struct {
 
 // Transport holds the connections. Make one with New and call Run once.
 type Transport struct {
-	Config
+	cfg      Config
 	jobs     *queue[job]
 	ledger   ledger
 	gate     gate
@@ -76,7 +76,7 @@ func New(cfg Config) *Transport {
 	}
 	cfg.Timing = cfg.Timing.withDefaults()
 	return &Transport{
-		Config:  cfg,
+		cfg:     cfg,
 		jobs:    newQueue[job](),
 		greeted: make(chan struct{}),
 		live:    map[*conn]struct{}{},
@@ -89,7 +89,7 @@ func (t *Transport) Status() Status {
 	heads, n := t.jobs.waiting()
 	s.Queued = n
 	for _, j := range heads {
-		s.QueuedFor = max(s.QueuedFor, t.Now().Sub(j.envelope.Received))
+		s.QueuedFor = max(s.QueuedFor, t.cfg.Now().Sub(j.envelope.Received))
 	}
 	return s
 }
@@ -103,7 +103,7 @@ func (t *Transport) Run(ctx context.Context) error {
 	defer abandon()
 	workers := t.startWorkers(work)
 	slots, slotsCtx := errgroup.WithContext(ctx)
-	for i := range t.Connections {
+	for i := range t.cfg.Connections {
 		slots.Go(func() error { return t.keep(slotsCtx, i) })
 	}
 	err := slots.Wait()
@@ -124,12 +124,12 @@ func (t *Transport) drain(workers *sync.WaitGroup, abandon context.CancelFunc) {
 		workers.Wait()
 		close(finished)
 	}()
-	timer := time.NewTimer(t.Timing.Drain)
+	timer := time.NewTimer(t.cfg.Timing.Drain)
 	defer timer.Stop()
 	select {
 	case <-finished:
 	case <-timer.C:
-		t.Logger.Warn("stopping with envelopes unanswered; slack sends events again", "queued", t.Status().Queued)
+		t.cfg.Logger.Warn("stopping with envelopes unanswered; slack sends events again", "queued", t.Status().Queued)
 		abandon()
 	}
 }

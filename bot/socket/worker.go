@@ -28,7 +28,7 @@ func (t *Transport) take(from *conn, e Envelope) {
 
 func (t *Transport) startWorkers(ctx context.Context) *sync.WaitGroup {
 	var workers sync.WaitGroup
-	for range t.Workers {
+	for range t.cfg.Workers {
 		workers.Go(func() {
 			for {
 				j, ok := t.jobs.pop()
@@ -48,11 +48,11 @@ func (t *Transport) handle(ctx context.Context, e Envelope) (r Response) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			t.ledger.record(func(s *Status) { s.Panics++ })
-			t.Logger.Error("handler panicked", "envelope", e.ID, "type", e.Type, "panic", cause, "stack", string(debug.Stack()))
+			t.cfg.Logger.Error("handler panicked", "envelope", e.ID, "type", e.Type, "panic", cause, "stack", string(debug.Stack()))
 			r = Response{}
 		}
 	}()
-	return t.Handle(ctx, e)
+	return t.cfg.Handle(ctx, e)
 }
 
 // answer queues the acknowledgement on the connection that delivered the
@@ -64,7 +64,7 @@ func (t *Transport) answer(j job, r Response) {
 	}
 	if !j.from.ack(j.envelope, t.encode(j.envelope, r.Payload)) {
 		t.ledger.record(func(s *Status) { s.Lost++ })
-		t.Logger.Warn("acknowledgement lost with its connection", "envelope", j.envelope.ID, "type", j.envelope.Type)
+		t.cfg.Logger.Warn("acknowledgement lost with its connection", "envelope", j.envelope.ID, "type", j.envelope.Type)
 	}
 }
 
@@ -80,7 +80,7 @@ func (t *Transport) encode(e Envelope, payload any) []byte {
 		return data
 	}
 	t.ledger.record(func(s *Status) { s.Oversize++ })
-	t.Logger.Error("response payload dropped", slog.String("envelope", e.ID), slog.Int("bytes", len(data)), slog.Any("error", err))
+	t.cfg.Logger.Error("response payload dropped", slog.String("envelope", e.ID), slog.Int("bytes", len(data)), slog.Any("error", err))
 	data, _ = ackFrame(e.ID, nil)
 	return data
 }
