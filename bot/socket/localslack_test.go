@@ -14,20 +14,31 @@ import (
 	"github.com/slack-go/slack"
 )
 
+// clocks are the durations of one test against the local Slack.
+type clocks struct {
+	ack     time.Duration // how long Slack waits for an acknowledgement
+	warning time.Duration // from Slack's warning to its closing
+	dead    time.Duration // how long the transport bears silence
+}
+
+// calm are clocks that only a hanging machine can reach.
+var calm = clocks{ack: patient, warning: time.Second, dead: patient}
+
 // onLocalSlack connects a transport with the given number of connections to a
-// local Slack that waits for an acknowledgement for ack, and closes a
-// connection at the given time after its warning.
-func onLocalSlack(t *testing.T, connections int, ack, warning time.Duration) (*slacktest.Slack, *bot) {
+// local Slack. It tries events more often than the real one, so that a slow
+// machine does not fail the test.
+func onLocalSlack(t *testing.T, connections int, c clocks) (*slacktest.Slack, *bot) {
 	t.Helper()
-	ws := slacktest.New(t, func(c *localslack.Config) {
-		c.Timing.Ack = ack
-		c.Timing.Retries = []time.Duration{0, 100 * time.Millisecond, 2 * time.Second}
-		c.Timing.Ping = 50 * time.Millisecond
-		c.Timing.Warning = warning
+	ws := slacktest.New(t, func(cfg *localslack.Config) {
+		cfg.Timing.Ack = c.ack
+		cfg.Timing.Retries = []time.Duration{0, 100 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second}
+		cfg.Timing.Ping = 50 * time.Millisecond
+		cfg.Timing.Warning = c.warning
 	})
+	ws.Wait = 4 * patient
 	timing := quick()
-	timing.Dead, timing.Ping = 500*time.Millisecond, 250*time.Millisecond
-	timing.Overlap = 2 * warning // so that Slack closes first, as with the defaults
+	timing.Dead, timing.Ping = c.dead, c.dead
+	timing.Overlap = 2 * c.warning // so that Slack closes first, as with the defaults
 	timing.SlowMin, timing.SlowMax = 20*time.Millisecond, 40*time.Millisecond
 	b := &bot{log: &logBuffer{}, ended: make(chan struct{})}
 	api := slack.New("", slack.OptionAppLevelToken(slacktest.AppToken), slack.OptionAPIURL(ws.Server.APIURL()))
@@ -50,6 +61,7 @@ func onLocalSlack(t *testing.T, connections int, ack, warning time.Duration) (*s
 // command typed afterwards is answered.
 func TestEveryEventArrivesWhateverBreaks(t *testing.T) {
 	t.Parallel()
+	rough := clocks{ack: 500 * time.Millisecond, warning: 100 * time.Millisecond, dead: 500 * time.Millisecond}
 	one, both := []int{1}, []int{1, 2}
 	faults := []struct {
 		name        string
@@ -83,7 +95,7 @@ func TestEveryEventArrivesWhateverBreaks(t *testing.T) {
 		for _, connections := range tt.connections {
 			t.Run(fmt.Sprint(tt.name, " with ", connections), func(t *testing.T) {
 				t.Parallel()
-				ws, b := onLocalSlack(t, connections, 500*time.Millisecond, 100*time.Millisecond)
+				ws, b := onLocalSlack(t, connections, rough)
 				ana := ws.User("ana")
 				ana.Says("#ops", "@countersign before")
 				tt.fault(ws.Server)
@@ -107,7 +119,7 @@ func TestRefreshLosesNoCommand(t *testing.T) {
 	for _, reason := range []string{"warning", "refresh_requested"} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
-			ws, b := onLocalSlack(t, 1, 3*time.Second, time.Second)
+			ws, b := onLocalSlack(t, 1, calm)
 			ana := ws.User("ana")
 			for round := range 2 {
 				ws.Server.Disconnect(reason)
@@ -124,7 +136,7 @@ func TestRefreshLosesNoCommand(t *testing.T) {
 
 func TestBurstIsAcknowledgedInTime(t *testing.T) {
 	t.Parallel()
-	ws, b := onLocalSlack(t, 2, 3*time.Second, time.Second)
+	ws, b := onLocalSlack(t, 2, calm)
 	ana := ws.User("ana")
 	for i := range 200 {
 		ana.Says("#ops", fmt.Sprint("@countersign ", i))
@@ -137,7 +149,7 @@ func TestBurstIsAcknowledgedInTime(t *testing.T) {
 
 func TestStopLeavesNoGhost(t *testing.T) {
 	t.Parallel()
-	ws, b := onLocalSlack(t, 2, 3*time.Second, time.Second)
+	ws, b := onLocalSlack(t, 2, calm)
 	if err := b.stop(t); err != nil {
 		t.Errorf("Run returned %v", err)
 	}
