@@ -164,15 +164,19 @@ func (m *Client) attempt(ctx context.Context, r llm.Request) (reply llm.Reply, f
 			failed = &llm.Error{Kind: llm.Malformed, Message: "the model's reply could not be read", Err: fmt.Errorf("panic: %v", p)}
 		}
 	}()
+	uncapped := false
 	for range mostHabits {
 		h := m.learned()
+		h.noCap = h.noCap || uncapped
 		reply, failed = m.chat(ctx, r, h)
-		if failed != nil && failed.Kind == llm.Overflow && r.MaxTokens > 0 && !h.noCap {
-			r.MaxTokens = 0 // many servers count the cap into the window
-			continue
-		}
-		if failed == nil || failed.Kind != llm.BadRequest || !m.unlearn(h, &r, failed.Message) {
-			break
+		switch {
+		case failed == nil:
+			m.learn(h)
+			return reply, nil
+		case failed.Kind == llm.Overflow && r.MaxTokens > 0 && !h.noCap:
+			uncapped = true // many servers count the cap into the window
+		case failed.Kind != llm.BadRequest || !m.unlearn(h, &r, failed.Message):
+			return reply, failed
 		}
 	}
 	return reply, failed

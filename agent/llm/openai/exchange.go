@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -51,7 +52,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	}
 	defer resp.Body.Close()
 	x.status = resp.StatusCode
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	body, err := readAnswer(resp)
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		return nil, x.m.refusal(resp, body)
 	}
@@ -83,6 +84,27 @@ func (x *exchange) prepare(req *http.Request) error {
 		req.Header.Set(k, v)
 	}
 	return nil
+}
+
+// readAnswer reads an answer whole; of a stream, up to the event that ends it,
+// since some servers leave the connection open after it.
+func readAnswer(resp *http.Response) ([]byte, error) {
+	limited := io.LimitReader(resp.Body, maxAnswer+1)
+	if !isStream(resp) {
+		return io.ReadAll(limited)
+	}
+	var all bytes.Buffer
+	lines := bufio.NewReader(limited)
+	for {
+		line, err := lines.ReadBytes('\n')
+		all.Write(line)
+		if data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:")); ok && string(bytes.TrimSpace(data)) == "[DONE]" || errors.Is(err, io.EOF) {
+			return all.Bytes(), nil
+		}
+		if err != nil {
+			return all.Bytes(), err
+		}
+	}
 }
 
 func isStream(resp *http.Response) bool {

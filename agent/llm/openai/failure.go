@@ -89,6 +89,9 @@ var noMoney = []string{"insufficient_quota", "billing_hard_limit_reached", "bill
 // tooLong is how servers say that a request does not fit; few have a code for it.
 var tooLong = regexp.MustCompile(`(?i)context_length_exceeded|context (?:length|window|size)|maximum context|prompt is too long|too many (?:input )?tokens|input token count|exceeds? the (?:available|maximum) (?:context|number of tokens)|max_model_len|reduce the length`)
 
+// notUs is how servers say with any status that the key or the model is wrong.
+var notUs = regexp.MustCompile(`(?i)invalid_api_key|api_key_invalid|api key not valid|model_not_found|invalid_model|\bmodel\b.{0,80}(?:not found|does not exist)`)
+
 func kindOf(status int, c *complaint) llm.Kind {
 	words := strings.Fields(c.code)
 	switch {
@@ -101,7 +104,8 @@ func kindOf(status int, c *complaint) llm.Kind {
 	case status >= http.StatusInternalServerError,
 		status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
 		return llm.Overloaded
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound, status == http.StatusMethodNotAllowed,
+		notUs.MatchString(c.code + " " + c.message):
 		return llm.Config
 	}
 	return llm.BadRequest

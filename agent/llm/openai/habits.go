@@ -29,6 +29,13 @@ func (m *Client) learned() habits {
 	return m.habits
 }
 
+// learn keeps the habits of a call that was answered: what was left out stays out.
+func (m *Client) learn(h habits) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.habits.noCap = m.habits.noCap || h.noCap
+}
+
 // unlearn drops the habit that a refusal names; false when it names none.
 func (m *Client) unlearn(h habits, r *llm.Request, refusal string) bool {
 	next, ok := h.without(strings.ToLower(refusal), r, m.c)

@@ -26,6 +26,9 @@ func (m *Client) reply(ctx context.Context, x *exchange, response api.ChatComple
 	if len(x.request.Tools) == 0 && r.Text != "" {
 		r.Calls = nil // it was told to answer in text
 	}
+	if r.Text == "" && len(r.Calls) == 0 && choice.FinishReason == api.FinishReasonContentFilter {
+		return llm.Reply{}, &llm.Error{Kind: llm.BadRequest, Message: "the provider's content filter held the reply back", Usage: r.Usage}
+	}
 	if r.Text == "" && (len(r.Calls) == 0 || len(x.request.Tools) == 0) {
 		return llm.Reply{}, &llm.Error{Kind: llm.Malformed, Message: nothing(&r), Usage: r.Usage}
 	}

@@ -118,13 +118,16 @@ func TestACapThatCountsIntoTheWindowIsLeftOut(t *testing.T) {
 	f := newFake(t, wire{status: 400, body: `{"error":{"message":"This model's maximum context length is 32768 tokens. However, you requested 50500 tokens (500 in the messages, 50000 in the completion)."}}`}, plainAnswer)
 	r := question()
 	r.MaxTokens = 50000
-	if _, err := f.complete(r); err != nil {
-		t.Fatal(err)
+	m, _ := f.client(nil)
+	for range 2 {
+		if _, err := complete(t, m, r); err != nil {
+			t.Fatal(err)
+		}
 	}
-	same(t, []any{50000.0, nil}, keys(f, "max_tokens"))
+	same(t, []any{50000.0, nil, nil}, keys(f, "max_tokens"))
 
 	f = newFake(t, plainAnswer)
-	m, _ := f.client(func(c *Config) { c.Window = 8000 })
+	m, _ = f.client(func(c *Config) { c.Window = 8000 })
 	if _, err := complete(t, m, r); err != nil {
 		t.Fatal(err)
 	}

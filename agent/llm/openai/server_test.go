@@ -24,6 +24,7 @@ type wire struct {
 	body   string
 	short  bool // end the connection within the body
 	hang   bool // never answer
+	open   bool // leave the connection open after the body
 }
 
 // fake is a server that gives its answers in order, the last one again and
@@ -62,6 +63,10 @@ func newFake(t *testing.T, answers ...wire) *fake {
 			w.WriteHeader(a.status)
 		}
 		_, _ = io.WriteString(w, a.body)
+		if a.open {
+			_ = http.NewResponseController(w).Flush()
+			<-done
+		}
 	}))
 	t.Cleanup(func() { close(done); srv.Close() })
 	f.url = srv.URL + "/v1"

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/agent/llm"
 )
@@ -128,4 +129,15 @@ func TestC37UsageOfStreams(t *testing.T) {
 	}
 	same(t, []any{map[string]any{"include_usage": true}, nil, nil}, keys(f, "stream_options"))
 	same(t, []any{true, true, true}, keys(f, "stream"))
+}
+
+func TestAStreamEndsWithItsLastEvent(t *testing.T) {
+	t.Parallel()
+	open := sse(delta(`{"content":"b"}`), finished, counted, "[DONE]")
+	open.short, open.open = true, true
+	f := newFake(t, open)
+	m, _ := f.client(func(c *Config) { c.Stream, c.Timeout, c.Tries = true, 5*time.Second, 1 })
+	if got, err := complete(t, m, question()); err != nil || got.Text != "b" {
+		t.Errorf("%+v, %v", got, err)
+	}
 }

@@ -175,7 +175,7 @@ const (
 
 func TestScenes(t *testing.T) {
 	t.Parallel()
-	url := serve(t, Options{})
+	url, titles := serve(t, Options{}), titlesOf(t)
 	for _, c := range []struct {
 		name, scene string
 		seen        []string
@@ -214,7 +214,7 @@ func TestScenes(t *testing.T) {
 			t.Run(c.scene+"/"+c.name+"/"+lang, func(t *testing.T) {
 				t.Parallel()
 				s := newStage(t, url)
-				s.says("user", titleOf(t, c.scene+"."+lang))
+				s.says("user", titles[c.scene+"."+lang])
 				s.play(c.seen)
 				golden(t, c.scene+"."+c.name+"."+lang, s.log.String())
 			})
@@ -222,19 +222,18 @@ func TestScenes(t *testing.T) {
 	}
 }
 
-func titleOf(t *testing.T, scene string) string {
+// titlesOf are the requests that start the scenes, by scene.
+func titlesOf(t *testing.T) map[string]string {
 	t.Helper()
 	s, err := New(Scenes(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	all := map[string]string{}
 	for _, title := range s.Titles() {
-		if title.Scene == scene {
-			return title.Request
-		}
+		all[title.Scene] = title.Request
 	}
-	t.Fatalf("no scene %s", scene)
-	return ""
+	return all
 }
 
 func golden(t *testing.T, name, got string) {
