@@ -52,6 +52,9 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.ws.wants, s.ws.deliver = s.socket.subscribed, s.socket.event
+	if cfg.Page != nil {
+		s.page = NewPage(s, *cfg.Page)
+	}
 	return s, nil
 }
 
@@ -85,7 +88,7 @@ func (s *Server) APIURL() string { return s.base + "/api/" }
 // Workspace is what the server holds.
 func (s *Server) Workspace() *Workspace { return s.ws }
 
-// SetPage mounts a handler at "/", before Start.
+// SetPage mounts a handler at "/" in place of the page, before Start.
 func (s *Server) SetPage(h http.Handler) { s.page = h }
 
 // Close ends all connections and closes the journal.
