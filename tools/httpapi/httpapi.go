@@ -8,7 +8,6 @@ package httpapi
 import (
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -36,11 +35,14 @@ type Tool struct {
 	Egress         *bool             // it sends data out of the house; nil: unless PrivateNetwork
 	FinalErrors    bool              // a 5xx answer means that nothing happened
 	Preview        *Read             // what to read before somebody approves
+	Probe          *Read             // what tells whether a call of unknown outcome happened; may use {idempotency_key}
 	Timeout        time.Duration     // 0: the configured tool_timeout
-	MaxBytes       int               // of an answer; 0: 256 KiB; what is longer is cut
+	MaxBytes       int               // of an answer; 0: 1 MiB; what is longer is cut
 }
 
-// Read is a request that shows what a call is about.
+// Read is a request without effects that goes with a tool. Of a preview the fields
+// are shown and compared. A probe's answer 2xx with all of the fields (neither null nor
+// false) says that the call happened; 2xx without them, 404 and 410 that it did not.
 type Read struct {
 	Method string   // GET or HEAD; empty: GET
 	URL    string   // template over the same arguments
@@ -53,21 +55,22 @@ type Options struct {
 	Roots     *x509.CertPool // trusted certificate authorities; nil: the system's
 }
 
-const defaultMaxBytes = 256 << 10
+const defaultMaxBytes = 1 << 20
 
 // tool is a declared request, checked.
 type tool struct {
 	spec    tools.Spec
 	request template
-	preview *preview
+	preview *read // nil: none
+	probe   *read // nil: none
 	headers http.Header
 	secrets []string
 	final   bool
 	sender  sender
 }
 
-// preview is a declared read, checked.
-type preview struct {
+// read is a declared read, checked.
+type read struct {
 	request template
 	fields  []string
 	headers http.Header // none when it goes to another origin
@@ -101,25 +104,32 @@ func build(cfg Tool, opt Options) (*tool, error) {
 	if t.spec, err = specOf(cfg, request, params); err != nil {
 		return nil, err
 	}
-	if cfg.Preview != nil {
-		t.preview, err = buildPreview(*cfg.Preview, params, t)
+	if t.preview, err = t.buildRead("preview", cfg.Preview, params); err != nil {
+		return nil, err
 	}
+	t.probe, err = t.buildRead("probe", cfg.Probe, params.with(keyArgument))
 	return t, err
 }
 
-func buildPreview(cfg Read, params parameters, t *tool) (*preview, error) {
+// keyArgument stands in a probe's URL for the key that the call was sent with.
+const keyArgument = "idempotency_key"
+
+func (t *tool) buildRead(what string, cfg *Read, params parameters) (*read, error) {
+	if cfg == nil {
+		return nil, nil // no declaration, nothing to build
+	}
 	request, err := parseTemplate(cfg.Method, cfg.URL, params)
 	if err != nil {
-		return nil, fmt.Errorf("preview: %w", err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	if !reads(request.method) {
-		return nil, errors.New("preview: the method must be GET or HEAD")
+		return nil, fmt.Errorf("%s: the method must be GET or HEAD", what)
 	}
-	p := &preview{request: request, fields: cfg.Fields}
+	r := &read{request: request, fields: cfg.Fields}
 	if request.origin() == t.request.origin() {
-		p.headers = t.headers
+		r.headers = t.headers
 	}
-	return p, nil
+	return r, nil
 }
 
 func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }

@@ -71,24 +71,44 @@ func (t *tool) look(ctx context.Context, c tools.Call, p *tools.Preview) error {
 func statusCode(status int) string { return strings.Fields(statusLine(status))[1] }
 
 func (t *tool) addFields(a answer, method string, p *tools.Preview) {
-	value, err := decode(a.body)
-	if err != nil && method != http.MethodHead {
+	found, ok := t.preview.values(a, method)
+	if !ok {
 		p.Untried = "The service's answer about the present state is not JSON."
 		return
 	}
 	var lines []string
 	for _, name := range t.preview.fields {
 		text := "(not in the answer)"
-		if method == http.MethodHead {
-			text = a.headers.Get(name)
-		} else if found, ok := lookup(value, name); ok {
-			text = compact(found)
+		if value, given := found[name]; given {
+			text = t.mask(compact(value))
 		}
-		text = t.mask(text)
 		p.Material["now:"+name] = text
 		lines = append(lines, name+": "+cut(text, fieldRunes))
 	}
 	if len(lines) > 0 {
 		p.Detail += "\n\nNow:\n" + strings.Join(lines, "\n")
 	}
+}
+
+// values picks the declared fields out of an answer; it fails when that is not JSON.
+func (r *read) values(a answer, method string) (map[string]any, bool) {
+	found := map[string]any{}
+	if method == http.MethodHead {
+		for _, name := range r.fields {
+			if value := a.headers.Get(name); value != "" {
+				found[name] = value
+			}
+		}
+		return found, true
+	}
+	body, err := decode(a.body)
+	if err != nil {
+		return nil, len(r.fields) == 0
+	}
+	for _, name := range r.fields {
+		if value, ok := lookup(body, name); ok {
+			found[name] = value
+		}
+	}
+	return found, true
 }
