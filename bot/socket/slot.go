@@ -92,22 +92,31 @@ func (t *Transport) open(ctx context.Context) (string, error) {
 	return url, withoutURL(err)
 }
 
-// awaitHello waits for the greeting; a refusal may come in its place.
+// awaitHello waits for the greeting; a refusal may come in its place. A
+// greeting counts even if the end has followed it already.
 func (c *conn) awaitHello(ctx context.Context) (frame, error) {
 	timer := time.NewTimer(c.t.cfg.Timing.Hello)
 	defer timer.Stop()
+	var err error
 	select {
 	case f := <-c.hello:
 		return f, nil
 	case <-c.leaving:
-		return frame{}, c.ending()
 	case <-c.done:
-		return frame{}, c.ending()
 	case <-timer.C:
-		return frame{}, errNoHello
+		err = errNoHello
 	case <-ctx.Done():
-		return frame{}, ctx.Err()
+		err = ctx.Err()
 	}
+	select {
+	case f := <-c.hello:
+		return f, nil
+	default:
+	}
+	if err == nil {
+		err = c.ending()
+	}
+	return frame{}, err
 }
 
 // ending says why the connection is over or soon will be. What Slack announced
