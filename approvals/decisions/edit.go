@@ -49,7 +49,7 @@ func (d *Door) revise(t Attempt, c *Case, p agent.Passed, preview *tools.Preview
 	if p.Ruling.Outcome == policy.Ask {
 		needs = policy.Stricter(needs, p.Ruling.Needs)
 	}
-	byEditor := d.Gate.Policy().Judge(policy.Question{Spec: p.Spec, Asker: editor, Channel: c.Run.Channel})
+	byEditor := d.Gate.Policy().Judge(policy.Question{Spec: p.Spec, Args: p.Args, Asker: editor, Channel: c.Run.Channel})
 	if byEditor.Outcome == policy.Ask {
 		needs = policy.Stricter(needs, byEditor.Needs)
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -23,6 +24,7 @@ const (
 type Policy struct {
 	Roles   map[string]Role
 	Default Requirement
+	Rules   *Rules // nil: none
 }
 
 // Role is who holds a role. By channel it lets people ask, never approve.
@@ -35,6 +37,7 @@ type Role struct {
 // Question is one proposed call.
 type Question struct {
 	Spec    tools.Spec
+	Args    json.RawMessage // canonical
 	Asker   Person
 	Channel string
 	Read    []string // private sources that the run has read
@@ -45,25 +48,109 @@ type Ruling struct {
 	Outcome Outcome
 	Risk    tools.Risk
 	Needs   Requirement
+	Budget  *Budget // of a lowered risk: it runs only when this can be paid
 	Why     string
 }
 
-// Judge rules on one call.
+// Judge rules on one call: who may ask at all, then the rules, then what leaves
+// the house after a private read.
 func (p *Policy) Judge(q Question) Ruling {
 	if why, ok := p.mayAsk(q); !ok {
 		return Ruling{Outcome: NotAllowed, Risk: q.Spec.Risk, Why: why}
 	}
-	risk, why := q.Spec.Risk, "the tool's own risk is "+string(q.Spec.Risk)
-	if q.Spec.Egress && len(q.Read) > 0 && risk != tools.High {
-		risk, why = tools.High, "it sends data out and the run has read "+q.Read[0]
+	r := p.ruled(&q)
+	if r.Outcome == Deny {
+		return r
 	}
-	if risk != tools.High {
-		return Ruling{Outcome: Run, Risk: risk, Why: why}
+	if r.Outcome == Run && q.Spec.Egress && len(q.Read) > 0 && r.Needs.Rule == "" {
+		r = Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Why: "it sends data out and the run has read " + q.Read[0]}
 	}
+	if r.Outcome == Ask && len(r.Needs.Approvers) == 0 {
+		return Ruling{Outcome: Deny, Risk: r.Risk, Why: "no approvers are configured (approvals.approvers), so nobody could countersign it"}
+	}
+	return r
+}
+
+// ruled applies the first rule that matches. One that cannot be evaluated makes
+// the call HIGH with the strictest of everything that may apply.
+func (p *Policy) ruled(q *Question) Ruling {
+	plain := outcome(q.Spec.Risk, p.Default, "the tool's own risk is "+string(q.Spec.Risk))
+	if p.Rules == nil {
+		return plain
+	}
+	facts, err := q.facts()
+	if err != nil {
+		return Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Why: err.Error()}
+	}
+	for i := range p.Rules.list {
+		c := &p.Rules.list[i]
+		switch v, err := c.matches(q, facts); v {
+		case yes:
+			return p.matched(q, c, facts)
+		case broken:
+			return p.strictest(q, i, facts, err)
+		}
+	}
+	return plain
+}
+
+func outcome(risk tools.Risk, needs Requirement, why string) Ruling {
+	if risk == tools.High {
+		return Ruling{Outcome: Ask, Risk: risk, Needs: needs, Why: why}
+	}
+	return Ruling{Outcome: Run, Risk: risk, Why: why}
+}
+
+func (p *Policy) matched(q *Question, c *compiled, facts map[string]any) Ruling {
+	if c.Deny != "" {
+		return Ruling{Outcome: Deny, Risk: q.Spec.Risk, Why: c.Deny + " (" + c.Name + ")"}
+	}
+	risk := q.Spec.Risk
+	if c.Risk != "" {
+		risk = c.Risk
+	}
+	needs := c.apply(p.Default)
+	r := outcome(risk, needs, c.Name+" applies")
+	r.Needs.Rule = c.Name
+	if rank(risk) >= rank(q.Spec.Risk) {
+		return r
+	}
+	budget, err := c.budget(q, facts)
+	if err != nil || budget == nil {
+		return Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Why: fmt.Sprintf("%s lowers the risk but cannot be counted: %v", c.Name, err)}
+	}
+	r.Budget = budget
+	return r
+}
+
+func rank(r tools.Risk) int {
+	return slices.Index([]tools.Risk{tools.Low, tools.Medium, tools.High}, r)
+}
+
+// strictest joins the default with every rule from a broken one on that matches or
+// cannot be evaluated either.
+func (p *Policy) strictest(q *Question, from int, facts map[string]any, cause error) Ruling {
+	needs := p.Default
+	why := fmt.Sprintf("%s cannot be evaluated (%v), so the strictest requirement holds", p.Rules.list[from].Name, cause)
+	for i := from; i < len(p.Rules.list); i++ {
+		c := &p.Rules.list[i]
+		if v, _ := c.matches(q, facts); v == no {
+			continue
+		}
+		if c.Deny != "" {
+			return Ruling{Outcome: Deny, Risk: tools.High, Why: c.Deny + " (" + c.Name + ")"}
+		}
+		needs = Stricter(needs, c.apply(p.Default))
+	}
+	return Ruling{Outcome: Ask, Risk: tools.High, Needs: needs, Why: why}
+}
+
+// WithoutBudget is what the same call needs when its rule's budget is used up.
+func (p *Policy) WithoutBudget(q Question, r Ruling) Ruling {
 	if len(p.Default.Approvers) == 0 {
-		return Ruling{Outcome: Deny, Risk: risk, Why: "no approvers are configured (approvals.approvers), so nobody could countersign it"}
+		return Ruling{Outcome: Deny, Risk: tools.High, Why: "no approvers are configured (approvals.approvers), so nobody could countersign it"}
 	}
-	return Ruling{Outcome: Ask, Risk: risk, Needs: p.Default, Why: why}
+	return Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Why: fmt.Sprintf("%s is used up: at most %d in %s", r.Needs.Rule, r.Budget.Count, r.Budget.Within)}
 }
 
 func (p *Policy) mayAsk(q Question) (string, bool) {
@@ -124,8 +211,10 @@ func (r Requirement) MayDecide(who Person, requesters []Actor) *Refusal {
 	default:
 		return &Refusal{Code: string(Outsider)}
 	}
-	if !who.Has(r.Approvers) {
-		return &Refusal{Code: "not_approver", Role: list(r.Approvers)}
+	for _, roles := range append([][]string{r.Approvers}, r.Also...) {
+		if !who.Has(roles) {
+			return &Refusal{Code: "not_approver", Role: list(roles)}
+		}
 	}
 	if !r.SelfApproval && slices.Contains(requesters, who.Actor) {
 		return &Refusal{Code: "requester"}
@@ -134,15 +223,12 @@ func (r Requirement) MayDecide(who Person, requesters []Actor) *Refusal {
 }
 
 // Stricter joins two requirements so that neither is undercut: the higher quorum,
-// the shorter time, and only approvers that both name. Where they name none in
-// common, nobody can approve.
+// the shorter time, and approvers who satisfy both.
 func Stricter(a, b Requirement) Requirement {
 	out := a
-	out.Approvers = nil
-	for _, role := range a.Approvers {
-		if slices.Contains(b.Approvers, role) {
-			out.Approvers = append(out.Approvers, role)
-		}
+	out.Also = slices.Clone(a.Also)
+	for _, roles := range append([][]string{b.Approvers}, b.Also...) {
+		out.narrow(roles)
 	}
 	out.Quorum = max(a.Quorum, b.Quorum)
 	out.TTL = shorter(a.TTL, b.TTL)
@@ -158,10 +244,27 @@ func Stricter(a, b Requirement) Requirement {
 	return out
 }
 
+// narrow asks for one of the roles too. What is already implied adds nothing.
+func (r *Requirement) narrow(roles []string) {
+	switch {
+	case implies(r.Approvers, roles) || slices.ContainsFunc(r.Also, func(g []string) bool { return implies(g, roles) }):
+	case implies(roles, r.Approvers):
+		r.Approvers = slices.Clone(roles)
+	default:
+		r.Also = append(r.Also, slices.Clone(roles))
+	}
+}
+
+// implies says that who has one of these roles has one of those.
+func implies(these, those []string) bool {
+	return !slices.ContainsFunc(these, func(role string) bool { return !slices.Contains(those, role) })
+}
+
 // Covers says that a is at least as strict as b in everything that people were shown.
 func Covers(a, b Requirement) bool {
-	joined := Stricter(a, b)
-	return joined.Quorum == a.Quorum && len(joined.Approvers) == len(a.Approvers) && joined.SelfApproval == a.SelfApproval && joined.StepUp == a.StepUp
+	j := Stricter(a, b)
+	return j.Quorum == a.Quorum && slices.Equal(j.Approvers, a.Approvers) && len(j.Also) == len(a.Also) &&
+		j.SelfApproval == a.SelfApproval && j.EditApproves == a.EditApproves && j.StepUp == a.StepUp
 }
 
 func shorter(a, b time.Duration) time.Duration {

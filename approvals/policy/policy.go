@@ -45,8 +45,9 @@ func (p Person) Has(roles []string) bool {
 
 // Requirement is what must be met before a call may run.
 type Requirement struct {
-	Approvers    []string      `json:"approvers"` // roles; none: nobody can approve
-	Quorum       int           `json:"quorum"`    // distinct people
+	Approvers    []string      `json:"approvers"`      // roles, one of which is needed; none: nobody can approve
+	Also         [][]string    `json:"also,omitempty"` // and one of each of these too
+	Quorum       int           `json:"quorum"`         // distinct people
 	TTL          time.Duration `json:"ttl"`
 	SelfApproval bool          `json:"self_approval,omitempty"`
 	EditApproves bool          `json:"edit_approves,omitempty"`
