@@ -21,7 +21,22 @@ type effect struct {
 	clock   []string // columns left out of the comparison
 	named   []string // columns that an insert gives values for; nil: all
 	rows    []rowChange
-	count   int // rows in all; more than len(rows) when the cap was reached
+	count   int // rows in all; more than len(rows) when a cap was reached
+	bytes   int // of the values of rows
+}
+
+// heldBytes is how much of the values of changed rows is held for comparison.
+const heldBytes = 8 << 20
+
+// add takes down one more row, unless there are too many or they are too big.
+func (e *effect) add(r rowChange, limit int) {
+	e.count++
+	for _, c := range slices.Concat(r.before, r.after) {
+		e.bytes += len(c.text)
+	}
+	if e.count <= limit && e.bytes <= heldBytes {
+		e.rows = append(e.rows, r)
+	}
 }
 
 // rowChange is one row; before is nil for an insert, after for a delete.

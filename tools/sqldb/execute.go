@@ -73,7 +73,7 @@ func (t executeTool) Preview(ctx context.Context, c tools.Call) (tools.Preview, 
 	case why != "":
 		return unseen(s, why), nil
 	case !e.complete():
-		return unseen(s, untried("It would change "+grouped(e.count)+" rows, more than the "+grouped(t.limits.Changes)+" that can be shown and compared.")), nil
+		return unseen(s, untried("It would change "+plural(e.count)+", more than can be shown and compared (at most "+grouped(t.limits.Changes)+" rows and 8 MiB).")), nil
 	}
 	return tools.Preview{Summary: e.summary(), Detail: e.draw(), Material: e.material(s.text)}, nil
 }

@@ -250,9 +250,16 @@ func (l *lexer) word(start int) (token, error) {
 		return t, err
 	}
 	t := l.made(wordToken, start)
+	if strings.ContainsFunc(t.text, invisible) {
+		return token{}, errors.New("an invisible character outside of quotes")
+	}
 	t.text = strings.ToLower(t.text)
 	return t, nil
 }
+
+// invisible characters in a bare word are blanks for one parser and letters for the
+// other, and nothing at all for a reader.
+func invisible(r rune) bool { return r >= utf8.RuneSelf && !unicode.IsPrint(r) }
 
 func stringPrefix(d dialect, prefix string) bool {
 	if d == sqliteDialect {

@@ -48,7 +48,7 @@ func TestLex(t *testing.T) {
 
 func TestLexRefuses(t *testing.T) {
 	t.Parallel()
-	for _, sql := range []string{"'a", `"a`, "/* a", "a /*", "\x02", "[a"} {
+	for _, sql := range []string{"'a", `"a`, "/* a", "a /*", "\x02", "[a", "a\ufeffb", "\u200b", "a\u00a0"} {
 		if tokens, err := lex(sqliteDialect, sql); err == nil {
 			t.Errorf("sqlite %q: %v", sql, texts(tokens))
 		}

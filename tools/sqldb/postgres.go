@@ -144,10 +144,7 @@ func (e postgresEngine) read(ctx context.Context, s statement) (rowSet, error) {
 // read-only transaction stops writes; this stops what it does not: signals to other
 // sessions, locks, files, sleeping.
 func (c pgConn) checkCalls(ctx context.Context, s statement) error {
-	names := make([]string, 0, 8)
-	for _, call := range s.calls() {
-		names = append(names, lastName(call))
-	}
+	names := s.callable()
 	if len(names) == 0 {
 		return nil
 	}

@@ -77,14 +77,11 @@ func (c pgConn) run(ctx context.Context, ch change, e *effect, limit int) error 
 	}
 	r := c.ExecParams(ctx, ch.text+"\nRETURNING "+strings.Join(list, ", "), nil, nil, nil, nil)
 	for r.NextRow() {
-		if e.count++; e.count > limit {
-			continue
-		}
 		row := rowChange{after: pgCells(r.Values())}
 		if ch.verb == "delete" {
 			row.before, row.after = row.after, nil
 		}
-		e.rows = append(e.rows, row)
+		e.add(row, limit)
 	}
 	if _, err := r.Close(); err != nil {
 		return err
@@ -182,7 +179,7 @@ func (c pgConn) applyOpen(ctx context.Context, a application, limit int) (applie
 		return applied{}, err
 	}
 	final := tried
-	final.rows, final.count = nil, 0
+	final.rows, final.count, final.bytes = nil, 0, 0
 	if err := c.run(ctx, *a.change, &final, limit); err != nil {
 		return applied{}, err
 	}

@@ -72,7 +72,7 @@ func (c pgConn) inspectExpressions(ctx context.Context, ch change) (untried, err
 		return "", err
 	}
 	allowed := slices.Concat(plainCalls, clockCalls, defaultCalls)
-	names := ch.calls()
+	names := ch.callable()
 	for _, r := range rows {
 		found, why := strangeIn(r[0].text, allowed)
 		if why != "" {
@@ -95,23 +95,19 @@ func strangeIn(text string, allowed []string) (calls []string, why untried) {
 			return nil, strangeCalls + untried(call) + "(), through the table or the plan, which is not on the list of functions that only compute."
 		}
 	}
-	return s.calls(), ""
+	return s.callable(), ""
 }
 
-// inspectNames makes sure that a listed name is the server's own function and no namesake.
+// inspectNames makes sure that a listed name is the server's own function and no
+// namesake. Oids from 16384 on are not the server's own.
 func (c pgConn) inspectNames(ctx context.Context, names []string) (untried, error) {
-	for i, name := range names {
-		names[i] = lastName(name)
-	}
 	rows, err := c.rows(ctx, `SELECT p.proname FROM pg_catalog.pg_proc p WHERE p.proname = ANY($1::name[])
-		AND p.oid >= 16384 AND p.provolatile = 'v' LIMIT 1`, pgArray(names))
+		AND p.oid >= 16384 AND (p.provolatile <> 'i' OR p.prokind <> 'f') LIMIT 1`, pgArray(names))
 	if err != nil || len(rows) == 0 {
 		return "", err
 	}
 	return strangeCalls + untried(rows[0][0].text) + "(), which this database defines in its own way.", nil
 }
-
-func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // plainNodes are plan nodes that compute from ordinary tables.
 var plainNodes = []string{

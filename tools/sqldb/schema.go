@@ -55,6 +55,9 @@ func (t schemaTool) Call(ctx context.Context, c tools.Call) (tools.Result, error
 // sample adds a few values to each column. What cannot be read stays without.
 func (d *database) sample(ctx context.Context, all []table) {
 	for _, t := range all {
+		if t.kind != "table" {
+			continue // a view may compute for long, a foreign table ask another server
+		}
 		sql := "SELECT * FROM " + t.quoted() + " LIMIT " + grouped(sampleRows)
 		s, err := parseOne(d.dialect, sql)
 		if err != nil {

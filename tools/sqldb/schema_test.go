@@ -44,7 +44,7 @@ parents
   id INTEGER primary key e.g. 1
 
 rich (view)
-  name TEXT e.g. Ana`
+  name TEXT`
 	if diff := cmp.Diff(want, got.Text); diff != "" {
 		t.Error(diff)
 	}

@@ -92,9 +92,6 @@ func (r *recorder) note(p sqlite3.PreUpdateData) {
 		r.elsewhere = true
 		return
 	}
-	if r.count++; r.count > r.limit {
-		return
-	}
 	var row rowChange
 	if r.verb != "insert" {
 		row.before = r.cells(p.Old)
@@ -102,7 +99,7 @@ func (r *recorder) note(p sqlite3.PreUpdateData) {
 	if r.verb != "delete" {
 		row.after = r.cells(p.New)
 	}
-	r.rows = append(r.rows, row)
+	r.add(row, r.limit)
 }
 
 func opOf(verb string) sqlite3.AuthorizerActionCode {

@@ -150,9 +150,24 @@ func (s statement) span(i, j int) string {
 // calls lists the names of everything that looks like a function call, qualified
 // names with their schema. Keywords that take brackets are left out.
 func (s statement) calls() []string {
+	return s.named(func(i int) bool {
+		return s.callAt(i) && !(s.tokens[i].kind == wordToken && slices.Contains(bracketKeywords, s.tokens[i].text))
+	})
+}
+
+// callable lists every name that could be a function's, keywords included, without schemas.
+func (s statement) callable() []string {
+	names := s.named(s.callAt)
+	for i, name := range names {
+		names[i] = lastName(name)
+	}
+	return names
+}
+
+func (s statement) named(wanted func(int) bool) []string {
 	var names []string
 	for i, t := range s.tokens {
-		if !s.callAt(i) {
+		if !wanted(i) {
 			continue
 		}
 		name := t.text
@@ -166,11 +181,10 @@ func (s statement) calls() []string {
 	return names
 }
 
-// callAt says whether token i is followed by arguments: neither a keyword nor a
-// list of columns after INTO or AS.
+// callAt says whether token i is a name before arguments: not before a list of
+// columns after INTO or AS.
 func (s statement) callAt(i int) bool {
-	t := s.tokens[i]
-	if !t.identifier() || !s.punct(i+1, "(") || t.kind == wordToken && slices.Contains(bracketKeywords, t.text) {
+	if !s.tokens[i].identifier() || !s.punct(i+1, "(") {
 		return false
 	}
 	for s.punct(i-1, ".") && i >= 2 {
@@ -178,6 +192,8 @@ func (s statement) callAt(i int) bool {
 	}
 	return !s.word(i-1, "into") && !s.word(i-1, "as")
 }
+
+func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // castTypes lists the first word of every type that something is cast to.
 func (s statement) castTypes() []string {

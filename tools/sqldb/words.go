@@ -28,15 +28,16 @@ var outsideCalls = []string{
 	"query_to_xml", "query_to_xmlschema", "query_to_xml_and_xmlschema", "set_config",
 }
 
-// bracketKeywords are keywords, not functions, that a bracket may follow.
+// bracketKeywords are keywords that a bracket may follow and that are no functions.
+// Some of them can name one all the same; whether this database has such a function
+// is looked up there.
 var bracketKeywords = []string{
-	"in", "values", "exists", "any", "all", "some", "and", "or", "not", "where", "select", "from", "on", "using",
-	"as", "set", "when", "then", "else", "case", "by", "having", "union", "except", "intersect", "limit", "offset",
-	"returning", "over", "filter", "distinct", "is", "like", "ilike", "between", "cast", "row", "array", "group",
-	"within", "lateral", "join", "with", "recursive", "materialized", "window", "partition", "check", "default",
-	"interval", "numeric", "decimal", "varchar", "char", "character", "varying", "bit", "time", "timestamp", "float",
-	"precision", "escape", "similar", "grouping", "sets", "rollup", "cube", "conflict", "subplan",
-	"explain", "analyze", "table", "key", "references", "into", "only", "asc", "desc", "end", "fetch", "first", "next",
+	"in", "values", "exists", "any", "all", "some", "and", "or", "not", "where", "select", "from", "on", "using", "is", "between",
+	"as", "when", "then", "else", "case", "having", "union", "except", "intersect", "limit", "offset", "returning", "distinct", "cast",
+	"row", "array", "group", "lateral", "with", "window", "check", "default", "into", "only", "asc", "desc", "end", "fetch", "table", "join",
+	"by", "over", "filter", "within", "partition", "set", "recursive", "materialized", "escape", "similar", "references",
+	"interval", "numeric", "decimal", "varchar", "char", "character", "varying", "bit", "time", "timestamp", "float", "precision",
+	"grouping", "sets", "rollup", "cube", "conflict", "explain", "analyze",
 }
 
 // plainCalls only compute: nothing that a trial runs may call anything else.
@@ -46,7 +47,7 @@ var plainCalls = []string{
 	"lower", "upper", "trim", "btrim", "ltrim", "rtrim", "length", "char_length", "character_length", "octet_length",
 	"substr", "substring", "replace", "position", "strpos", "instr", "left", "right", "concat", "concat_ws",
 	"initcap", "split_part", "reverse", "translate", "overlay", "hex", "quote", "unicode", "typeof", "md5", "ascii", "chr",
-	"like", "glob", "count", "sum", "avg", "total", "string_agg", "group_concat", "array_agg", "bool_and", "bool_or", "every",
+	"like", "ilike", "glob", "count", "sum", "avg", "total", "string_agg", "group_concat", "array_agg", "bool_and", "bool_or", "every",
 	"row_number", "rank", "dense_rank", "lag", "lead", "first_value", "last_value",
 	"date_trunc", "date_part", "extract", "age", "to_char", "to_date", "to_number", "to_timestamp", "make_date", "make_interval",
 	"json_extract", "json_set", "json_insert", "json_remove", "json_object", "json_array", "json_valid", "json_type",
@@ -67,7 +68,8 @@ var clockWords = []string{"current_timestamp", "current_date", "current_time", "
 var defaultCalls = []string{"nextval", "gen_random_uuid", "uuid_generate_v4", "clock_timestamp", "random"}
 
 // freshCalls are volatile functions of Postgres that change nothing, so that a query may call them.
-var freshCalls = []string{"random", "clock_timestamp", "timeofday", "gen_random_uuid", "uuid_generate_v4", "statement_timestamp"}
+var freshCalls = []string{"random", "clock_timestamp", "timeofday", "gen_random_uuid", "uuid_generate_v4", "statement_timestamp",
+	"pg_relation_size", "pg_total_relation_size", "pg_table_size", "pg_indexes_size", "pg_database_size"}
 
 // plainTypes may be cast to: casting to another type may run code.
 var plainTypes = []string{
