@@ -36,6 +36,8 @@ func newDesk(t *testing.T, options ...func(*localslack.Config)) *desk {
 			d.closed <- e.Body()
 		case "view_submission":
 			return <-d.acks, nil
+		case "block_suggestion":
+			return map[string]any{"options": []any{map[string]any{"value": e.Body()["value"]}}}, nil
 		}
 		return nil, nil
 	})
