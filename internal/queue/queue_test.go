@@ -214,6 +214,7 @@ func TestSlotsBoundTheWork(t *testing.T) {
 	db := storetest.SQLite(t)
 	r := open(t, db, "one", func(c *queue.Config) { c.Slots = 3 })
 	var now, most atomic.Int64
+	open := make(chan struct{})
 	r.during = func(context.Context, *agent.Run) error {
 		for n := now.Add(1); ; {
 			old := most.Load()
@@ -221,7 +222,7 @@ func TestSlotsBoundTheWork(t *testing.T) {
 				break
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
+		<-open
 		now.Add(-1)
 		return nil
 	}
@@ -230,6 +231,8 @@ func TestSlotsBoundTheWork(t *testing.T) {
 	for i := range 15 {
 		runs = append(runs, begin(t, db, fmt.Sprint(i)))
 	}
+	until(t, "three at once", func() bool { return now.Load() == 3 })
+	close(open)
 	for _, run := range runs {
 		until(t, "the run's turn", parked(t, db, run))
 	}
@@ -258,7 +261,8 @@ func TestTheHeartbeatKeepsTheLease(t *testing.T) {
 		until(t, "the run's turn", func() bool { return one.times(run) == 1 })
 		two.start(t)
 		until(t, "the end", parked(t, db, run))
-		if one.times(run) != 1 || two.times(run) != 0 || one.Holds(run) {
+		until(t, "the end of the lease", func() bool { return !one.Holds(run) })
+		if one.times(run) != 1 || two.times(run) != 0 {
 			t.Errorf("advanced %d and %d times", one.times(run), two.times(run))
 		}
 	})

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -21,55 +22,33 @@ import (
 	"countersign/internal/id"
 )
 
-// The environment. TEST_DATABASE_URL names a Postgres server on which schemas may
-// be made; TEST_POSTGRES=require makes a missing server a failure instead of a skip.
-const (
-	serverVariable  = "TEST_DATABASE_URL"
-	requireVariable = "TEST_POSTGRES"
-)
-
-// Main runs a package's tests with a Postgres server: the one that is given, or one
-// of its own from installed binaries, which ends with the tests. It gives the exit code.
-func Main(m *testing.M) int {
-	if os.Getenv(serverVariable) != "" {
-		return m.Run()
-	}
-	address, stop, err := startServer()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "no Postgres server for the tests:", err)
-		return m.Run()
-	}
-	defer stop()
-	if err := os.Setenv(serverVariable, address); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
-}
-
-// Postgres makes a schema of its own on the tests' server. Without a server the test
-// is skipped, or fails when one is required.
+// Postgres makes a database of its own on the tests' server. Without a server the
+// test is skipped, or fails when one is required.
 func Postgres(t *testing.T) *DB {
 	t.Helper()
-	return open(t, Schema(t), NewClock())
+	template := os.Getenv(databaseVariable)
+	if template == "" {
+		return open(t, Schema(t), NewClock(), false)
+	}
+	admin, address := server(t)
+	name := id.New("t", time.Now())
+	t.Cleanup(func() {
+		if _, err := admin.Exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"); err != nil {
+			t.Errorf("drop database: %v", err)
+		}
+	})
+	if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
+		t.Fatalf("create database: %v", err)
+	}
+	address.Path = "/" + name
+	return open(t, address.String(), NewClock(), true)
 }
 
 // Schema makes an empty schema and gives the address that leads into it.
 func Schema(t *testing.T) string {
 	t.Helper()
-	server := os.Getenv(serverVariable)
-	if server == "" {
-		if os.Getenv(requireVariable) == "require" {
-			t.Fatalf("%s names no Postgres server and none could be started", serverVariable)
-		}
-		t.Skipf("%s names no Postgres server and none could be started", serverVariable)
-	}
+	admin, address := server(t)
 	name := id.New("t", time.Now())
-	admin, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatalf("postgres: %v", err)
-	}
-	admin.SetMaxOpenConns(1)
 	if _, err := admin.ExecContext(t.Context(), "CREATE SCHEMA "+name); err != nil {
 		t.Fatalf("create schema: %v", err)
 	}
@@ -77,20 +56,38 @@ func Schema(t *testing.T) string {
 		if _, err := admin.Exec("DROP SCHEMA " + name + " CASCADE"); err != nil {
 			t.Errorf("drop schema: %v", err)
 		}
-		_ = admin.Close()
 	})
-	u, err := url.Parse(server)
+	q := address.Query()
+	q.Set("search_path", name)
+	address.RawQuery = q.Encode()
+	return address.String()
+}
+
+// server connects to the tests' server and gives its address.
+func server(t *testing.T) (*sql.DB, *url.URL) {
+	t.Helper()
+	given := os.Getenv(serverVariable)
+	if given == "" {
+		if os.Getenv(requireVariable) == "require" {
+			t.Fatalf("%s names no Postgres server and none could be started", serverVariable)
+		}
+		t.Skipf("%s names no Postgres server and none could be started", serverVariable)
+	}
+	address, err := url.Parse(given)
 	if err != nil {
 		t.Fatalf("%s is no address", serverVariable)
 	}
-	q := u.Query()
-	q.Set("search_path", name)
-	u.RawQuery = q.Encode()
-	return u.String()
+	admin, err := sql.Open("pgx", given)
+	if err != nil {
+		t.Fatalf("postgres: %v", err)
+	}
+	admin.SetMaxOpenConns(1)
+	t.Cleanup(func() { _ = admin.Close() })
+	return admin, address
 }
 
 // startServer starts a throw-away server on a free port.
-func startServer() (address string, stop func(), err error) {
+func startServer() (address string, stop func() error, err error) {
 	bin, err := binaries()
 	if err != nil {
 		return "", nil, err
@@ -124,15 +121,14 @@ func startServer() (address string, stop func(), err error) {
 		remove()
 		return "", nil, err
 	}
-	stop = func() {
+	stop = func() error {
 		_ = server.Process.Signal(syscall.SIGQUIT) // at once: nothing in it is kept
-		_ = server.Wait()
-		remove()
+		_ = server.Wait()                          // its exit code says only that it was told to
+		return os.RemoveAll(dir)
 	}
 	address = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
 	if err := await(address); err != nil {
-		stop()
-		return "", nil, err
+		return "", nil, errors.Join(err, stop())
 	}
 	return address, stop, nil
 }

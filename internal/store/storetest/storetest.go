@@ -6,6 +6,7 @@ package storetest
 import (
 	"context"
 	"database/sql"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -40,33 +41,50 @@ func Each(t *testing.T, test func(t *testing.T, db *DB)) {
 // SQLite opens a fresh SQLite file.
 func SQLite(t *testing.T) *DB {
 	t.Helper()
-	return open(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db"), NewClock())
+	path := filepath.Join(t.TempDir(), "test.db")
+	template := os.Getenv(fileVariable)
+	if template != "" {
+		if err := copyFile(path, template); err != nil {
+			t.Fatalf("copy the template: %v", err)
+		}
+	}
+	return open(t, "sqlite:"+path, NewClock(), template != "")
 }
 
 // Replica opens the same database once more, as another process would: with a pool
 // and a bell of its own and the same clock.
 func (db *DB) Replica(t *testing.T) *DB {
 	t.Helper()
-	return open(t, db.URL, db.Clock)
+	return open(t, db.URL, db.Clock, true)
 }
 
-func open(t *testing.T, url string, clock *Clock) *DB {
+func open(t *testing.T, url string, clock *Clock, migrated bool) *DB {
 	t.Helper()
 	db := &DB{URL: url, Clock: clock, Bell: &Bell{}, Wished: &Counter{}}
 	s, err := store.Open(t.Context(), store.Config{URL: url, Bell: db.Bell, OnWish: db.Wished.Add, Now: clock.Now})
 	if err != nil {
-		t.Fatalf("open %T: %v", s, err)
+		t.Fatalf("open: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	})
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatalf("migrate: %v", err)
+	if !migrated {
+		if err := s.Migrate(t.Context()); err != nil {
+			t.Fatalf("migrate: %v", err)
+		}
 	}
 	db.Store = s
 	return db
+}
+
+func copyFile(to, from string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o600)
 }
 
 // Clock is a clock that stands still until it is stepped.
