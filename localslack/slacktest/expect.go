@@ -125,6 +125,21 @@ func Meta(key, value string) Match {
 	}}
 }
 
+// MetaHas wants a text in a value of the metadata's payload.
+func MetaHas(key, part string) Match {
+	return Match{"metadata " + key + " with " + part, func(m localslack.Message) bool {
+		if m.Metadata == nil {
+			return false
+		}
+		var payload map[string]any
+		text := ""
+		if json.Unmarshal(m.Metadata.EventPayload, &payload) == nil {
+			text, _ = payload[key].(string)
+		}
+		return strings.Contains(text, part)
+	}}
+}
+
 func all(m localslack.Message, wanted []Match) bool {
 	for _, w := range wanted {
 		if !w.ok(m) {
