@@ -172,7 +172,7 @@ func (quiet) Debug(string, ...any) {}
 func (quiet) Info(string, ...any) {}
 
 // Warn passes on.
-func (q quiet) Warn(msg string, args ...any) { q.log.Warn("scheduler: "+msg, args...) }
+func (q quiet) Warn(msg string, args ...any) { q.log.Warn("scheduler", "message", msg, "details", args) }
 
 // Error passes on, unless another replica leads.
 func (q quiet) Error(msg string, args ...any) {
@@ -181,5 +181,5 @@ func (q quiet) Error(msg string, args ...any) {
 			return
 		}
 	}
-	q.log.Error("scheduler: "+msg, args...)
+	q.log.Error("scheduler", "message", msg, "details", args)
 }
