@@ -58,7 +58,7 @@ func (g *Gate) Check(ctx context.Context, p Proposal) Passed {
 		return out
 	}
 	out.Args, out.Thought, out.Contract = args.Canonical, args.Thought, tools.Contract(out.Spec)
-	out.Ruling = g.Policy().Judge(policy.Question{Spec: out.Spec, Asker: p.Asker, Channel: p.Channel, Read: p.Read})
+	out.Ruling = g.Policy().Judge(policy.Question{Spec: out.Spec, Args: args.Canonical, Asker: p.Asker, Channel: p.Channel, Read: p.Read})
 	switch out.Ruling.Outcome {
 	case policy.Deny:
 		out.Refusal = &tools.Failure{Code: "denied", Message: out.Ruling.Why}

@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// version is set by the release build.
-const version = "0.1.0-dev"
+// version is set by the release build (-X main.version).
+var version = "0.1.0-dev"
 
 type versionCmd struct{}
 
