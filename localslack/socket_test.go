@@ -61,12 +61,12 @@ func TestTicketOpensOneConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := tinyapp.Dial(a.context(), r.Str("url"))
+	c, err := a.Dial(a.context(), r.Str("url"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := tinyapp.Dial(a.context(), r.Str("url")); !errors.Is(err, websocket.ErrBadHandshake) {
+	if _, err := a.Dial(a.context(), r.Str("url")); !errors.Is(err, websocket.ErrBadHandshake) {
 		t.Errorf("second dial: %v", err)
 	}
 	r, err = a.Open(a.context())
@@ -74,7 +74,7 @@ func TestTicketOpensOneConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.Advance(31 * time.Second)
-	if _, err := tinyapp.Dial(a.context(), r.Str("url")); !errors.Is(err, websocket.ErrBadHandshake) {
+	if _, err := a.Dial(a.context(), r.Str("url")); !errors.Is(err, websocket.ErrBadHandshake) {
 		t.Errorf("old ticket: %v", err)
 	}
 }
@@ -107,11 +107,11 @@ func TestPingsAndSilentClients(t *testing.T) {
 	})
 	a := newApp(t, ws)
 	pings := make(chan string, 100)
-	c := a.dial()
-	c.WS.SetPingHandler(func(text string) error {
+	a.OnPing = func(text string) error {
 		pings <- text
 		return nil // says nothing
-	})
+	}
+	c := a.dial()
 	if got := <-pings; !strings.HasPrefix(got, "Ping from applink-") {
 		t.Errorf("ping %q", got)
 	}

@@ -21,6 +21,8 @@ type App struct {
 	API      string // base URL with a slash at its end
 	BotToken string
 	AppToken string
+	// OnPing takes the server's pings in place of a pong; nil answers them.
+	OnPing func(text string) error
 }
 
 // Reply is the answer to a call.
@@ -154,14 +156,17 @@ func (a App) Connect(ctx context.Context) (*Conn, error) {
 	if r.Error() != "" {
 		return nil, fmt.Errorf("apps.connections.open: %s", r.Error())
 	}
-	return Dial(ctx, r.Str("url"))
+	return a.Dial(ctx, r.Str("url"))
 }
 
 // Dial connects to an address from Open.
-func Dial(ctx context.Context, url string) (*Conn, error) {
+func (a App) Dial(ctx context.Context, url string) (*Conn, error) {
 	ws, _, err := websocket.DefaultDialer.DialContext(ctx, url, nil)
 	if err != nil {
 		return nil, err
+	}
+	if a.OnPing != nil {
+		ws.SetPingHandler(a.OnPing)
 	}
 	c := &Conn{WS: ws, frames: make(chan Envelope, 1024)}
 	go c.read()
