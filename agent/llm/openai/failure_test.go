@@ -60,7 +60,7 @@ func TestFailures(t *testing.T) {
 		{"too long", wire{status: 400, body: `{"error":{"message":"m","code":"context_length_exceeded"}}`}, trouble{llm.Overflow, 0, 1}, "too long"},
 		{"C25 too long, told as 500", wire{status: 500, body: `{"error":"input exceeds the available context size"}`}, trouble{llm.Overflow, 0, 1}, "too long"},
 		{"server error", wire{status: 500, body: `{"error":{"message":"m"}}`}, trouble{llm.Overloaded, 0, 3}, "m"},
-		{"redirect", wire{status: 307, header: map[string]string{"Location": "https://elsewhere.invalid/"}}, trouble{llm.Config, 0, 1}, "base_url"},
+		{"redirect", wire{status: 307, header: map[string]string{"Location": "/v1/elsewhere"}}, trouble{llm.Config, 0, 1}, "base_url"},
 		{"empty reply", wire{body: message(`{"role":"assistant","content":""}`)}, trouble{llm.Malformed, 0, 2}, "is empty"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -111,6 +111,7 @@ func TestC40ARefusedCapIsSwappedAndThenLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, []any{100.0, nil}, keys(f, "max_tokens"))
+	same(t, []any{nil, nil}, keys(f, "max_completion_tokens"))
 }
 
 func TestACapThatCountsIntoTheWindowIsLeftOut(t *testing.T) {

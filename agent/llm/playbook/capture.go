@@ -14,10 +14,14 @@ type capture struct {
 	Match []string `yaml:"match"` // regular expressions with one group; the first that matches
 	Every []string `yaml:"every"` // the same, but all matches of the first that has any, joined by spaces
 	Lines int      `yaml:"lines"` // the first lines of the observation
+	Of    int      `yaml:"of"`    // only what this call of the step gave, from 1; 0: any
 }
 
 // take finds the value in the observations; empty when there is none.
 func (c capture) take(values map[string]string, seen []string) (string, error) {
+	if c.Of > 0 {
+		seen = seen[min(c.Of-1, len(seen)):min(c.Of, len(seen))]
+	}
 	switch {
 	case c.Field != "":
 		return first(seen, func(s string) string { return fieldOf(s, c.Field) }), nil

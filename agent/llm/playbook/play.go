@@ -108,13 +108,13 @@ func (b *book) locate(all []message) position {
 }
 
 // match finds the scene that a text starts. Where several match, the one whose
-// words stand last: earlier words may be quoted history.
+// words stand last (earlier words may be quoted history) and are the most.
 func (b *book) match(text string) (*scene, map[string]string) {
 	var found *scene
 	var at []int
 	for _, s := range b.scenes {
 		for _, hit := range s.request.FindAllStringSubmatchIndex(text, -1) {
-			if found == nil || hit[0] > at[0] {
+			if found == nil || hit[0] > at[0] || hit[0] == at[0] && hit[1] > at[1] {
 				found, at = s, hit
 			}
 		}

@@ -41,7 +41,7 @@ func serve(t *testing.T, o Options) string {
 // everyTool are the tools that the scenes call.
 var everyTool = []string{
 	"query_sql", "get_schema", "execute_sql", "read_file", "calculate_stats", "delete_document",
-	"send_topup_reminder", "get_order", "refund", "run_command",
+	"send_topup_reminder", "get_order", "refund", "run_command", "ask_user",
 }
 
 func newStage(t *testing.T, url string) *stage {
@@ -208,6 +208,10 @@ func TestScenes(t *testing.T) {
 		{"refused", "09-refund", []string{order9, rejected}},
 		{"refused-by-container", "10-sandbox", []string{sandboxed}},
 		{"open", "10-sandbox", []string{sandboxOpen}},
+		{"both", "11-two", []string{deleted42, rejected}},
+		{"answered", "12-ask", []string{"9", order9, "HTTP 201\n{}"}},
+		{"no-number", "12-ask", []string{"I do not know"}},
+		{"too-much", "12-ask", []string{"order 9, of 2026", strings.ReplaceAll(order9, "1800", "10")}},
 		{"no-engine", "10-sandbox", []string{"ERROR (unavailable): the container engine does not answer"}},
 	} {
 		for _, lang := range []string{"en", "zh"} {
