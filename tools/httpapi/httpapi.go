@@ -22,7 +22,7 @@ type Tool struct {
 	Name           string
 	Description    string
 	Method         string            // GET, HEAD, POST, PUT, PATCH or DELETE; empty: GET
-	URL            string            // "https://host/path/{argument}?key={argument}"
+	URL            string            // "https://host/path/{argument}?key={argument}"; credentials belong into Headers
 	Headers        map[string]string // sent to the URL's origin only and shown to nobody; may hold secrets
 	Parameters     json.RawMessage   // JSON Schema of the arguments, an object; empty: no arguments
 	Risk           tools.Risk        // empty: low for GET and HEAD, else high; low means that it only reads
@@ -100,6 +100,9 @@ func build(cfg Tool, opt Options) (*tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	secrets = append(secrets, request.secrets()...)
+	// The longest first, so that a part never uncovers the rest of a whole.
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	t := &tool{request: request, headers: headers, secrets: secrets, final: cfg.FinalErrors, sender: newSender(cfg, opt)}
 	if t.spec, err = specOf(cfg, request, params); err != nil {
 		return nil, err
@@ -177,8 +180,6 @@ func readHeaders(declared map[string]string, params parameters) (http.Header, []
 		headers.Set(name, value)
 		secrets = append(secrets, secretsOf(value)...)
 	}
-	// The longest first, so that a part never uncovers the rest of a whole.
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	return headers, secrets, nil
 }
 
@@ -204,7 +205,7 @@ func secretsOf(value string) []string {
 	return found
 }
 
-// mask hides the declared headers' values in what came back.
+// mask hides declared credentials in what came back or is shown.
 func (t *tool) mask(text string) string {
 	for _, secret := range t.secrets {
 		text = strings.ReplaceAll(text, secret, "•••")

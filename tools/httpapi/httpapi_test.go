@@ -2,9 +2,11 @@ package httpapi_test
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -389,5 +391,60 @@ func TestSpec(t *testing.T) {
 	cfg.Method, cfg.Risk, cfg.Egress = "POST", tools.Low, ptr(false)
 	if search := newTool(t, cfg).Spec(); search.Effects || search.Egress {
 		t.Errorf("reading POST: %+v", search)
+	}
+}
+
+// TestSecretsInTheAddress: a credential that has to stand in the query is sent and not shown.
+func TestSecretsInTheAddress(t *testing.T) {
+	t.Parallel()
+	var query string
+	base := serve(t, func(_ http.ResponseWriter, r *http.Request) { query = r.URL.RawQuery })
+	cfg := refund(base)
+	cfg.URL += "?api_key=s3cr3t-value&plain=visible"
+	tool := newTool(t, cfg)
+	shown, err := tool.(tools.Previewer).Preview(t.Context(), args(`{"order_id":"7"}`))
+	if err != nil || strings.Contains(shown.Detail+shown.Summary+shown.Material["url"], "s3cr3t") || !strings.Contains(shown.Detail, "plain=visible") {
+		t.Errorf("%+v, %v", shown, err)
+	}
+	got, err := tool.Call(t.Context(), args(`{"order_id":"7"}`))
+	if err != nil || query != "api_key=s3cr3t-value&plain=visible" || strings.Contains(strings.Join(got.Sources, "")+got.Effect, "s3cr3t") {
+		t.Errorf("%q, %+v, %v", query, got, err)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	var proto string
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { proto = r.Proto }))
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // the refused handshake
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	_, err := newTool(t, refund(s.URL)).Call(t.Context(), args(`{"order_id":"7"}`))
+	if f := failure(t, err, "unavailable"); !strings.Contains(f.Message, "certificate is not trusted") || proto != "" {
+		t.Errorf("untrusted: %v, request arrived by %q", f, proto)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	tool, err := httpapi.New(refund(s.URL), httpapi.Options{Roots: roots})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tool.Call(t.Context(), args(`{"order_id":"7"}`)); err != nil || proto != "HTTP/1.1" {
+		t.Errorf("trusted: %v, by %q", err, proto)
+	}
+}
+
+// TestBrokenBody: once the status has come, a lost rest does not make the outcome unknown.
+func TestBrokenBody(t *testing.T) {
+	t.Parallel()
+	base, _ := rawServer(t, func(c net.Conn, _ int32) {
+		readRequest(c)
+		_, _ = c.Write([]byte("HTTP/1.1 201 Created\r\nContent-Length: 100\r\n\r\nhalf"))
+		c.Close()
+	})
+	got, err := newTool(t, refund(base)).Call(t.Context(), args(`{"order_id":"7"}`))
+	if err != nil || got.Text != "HTTP 201 Created\nhalf\n(the answer broke off here)" {
+		t.Errorf("%q, %v", got.Text, err)
 	}
 }

@@ -19,8 +19,8 @@ func (t *tool) Preview(ctx context.Context, c tools.Call) (tools.Preview, error)
 	}
 	p := tools.Preview{
 		Summary:  f.method + " " + withoutQuery(f.url),
-		Detail:   f.draw(),
-		Material: map[string]string{"method": f.method, "url": f.url, "body": string(f.body)},
+		Detail:   t.mask(f.draw()),
+		Material: map[string]string{"method": f.method, "url": t.mask(f.url), "body": string(f.body)},
 	}
 	if t.preview == nil {
 		p.Untried = "The tool declares nothing to read beforehand; the request is shown."

@@ -32,6 +32,21 @@ type queryPart struct {
 
 func (t template) origin() string { return t.base.Scheme + "://" + strings.ToLower(t.base.Host) }
 
+// secrets are the fixed query values whose names say that they are credentials.
+func (t template) secrets() []string {
+	var found []string
+	for _, q := range t.query {
+		name := strings.ToLower(q.key)
+		if slices.ContainsFunc(secretNames, func(s string) bool { return strings.Contains(name, s) }) {
+			found = append(found, secretsOf(q.value.fixed)...)
+		}
+	}
+	return found
+}
+
+// secretNames are parts of the names of query values that are credentials.
+var secretNames = []string{"key", "token", "secret", "password", "passwd", "signature", "auth", "credential"}
+
 // parameters is the tool's JSON Schema as far as templates need it.
 type parameters struct {
 	schema   json.RawMessage
@@ -133,7 +148,7 @@ func (t *template) setPath(path string, params parameters) error {
 			return err
 		}
 		if decoded, _ := url.PathUnescape(p.fixed); decoded == "." || decoded == ".." {
-			return errors.New("the url's path may not hold . or ..")
+			return errors.New("the url's path may not hold dot segments")
 		}
 		if p.argument != "" && !slices.Contains(params.required, p.argument) {
 			return fmt.Errorf("the argument %q stands in the path and must be required", p.argument)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strings"
 	"testing"
@@ -77,7 +78,7 @@ func TestFillRefusesWhatLeavesItsPlace(t *testing.T) {
 		`{"order_id":"1","q":"a\nb"}`, `{"order_id":"1","q":{"a":1}}`, `{"order_id":"` + strings.Repeat("x", maxValue+1) + `"}`, `[]`,
 	} {
 		_, err := tpl.fill(json.RawMessage(args), true)
-		if _, ok := err.(*tools.Failure); !ok {
+		if _, ok := errors.AsType[*tools.Failure](err); !ok {
 			t.Errorf("%s: error %v, want a Failure", args, err)
 		}
 	}

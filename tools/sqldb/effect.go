@@ -141,11 +141,6 @@ func grouped(n int) string {
 	return digits
 }
 
-// done is the line for "Changed: …".
-func (e effect) done(database string) string {
-	return pastTense(e.verb) + " " + plural(e.count) + " in " + database + "." + e.table
-}
-
 func pastTense(verb string) string {
 	switch verb {
 	case "insert":

@@ -242,7 +242,7 @@ func (l *lexer) word(start int) (token, error) {
 	}
 	prefix := strings.ToLower(l.src[start:l.pos])
 	if prefix == "u" && l.dialect == postgresDialect && (strings.HasPrefix(l.rest(), "&'") || strings.HasPrefix(l.rest(), `&"`)) {
-		return token{}, errors.New("U& escapes are not accepted; write the characters themselves")
+		return token{}, errors.New("escapes of the kind U& are not accepted; write the characters themselves")
 	}
 	if l.pos < len(l.src) && l.src[l.pos] == '\'' && stringPrefix(l.dialect, prefix) {
 		t, err := l.quoted(start, '\'', stringToken, prefix == "e")
