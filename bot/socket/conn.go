@@ -97,9 +97,9 @@ func (c *conn) read(ctx context.Context) {
 	c.watchdog.Stop()
 	c.cancel(c.err)
 	c.acks.close()
-	_ = c.ws.CloseNow()
 	c.t.remove(c)
 	close(c.done)
+	_ = c.ws.CloseNow() // may wait for a Close that waits for the peer
 }
 
 // receive sorts one message.
@@ -195,6 +195,8 @@ func (c *conn) close() {
 	timer.Stop()
 	timer = time.AfterFunc(c.t.cfg.Timing.Close, func() { c.cancel(errStopped) })
 	defer timer.Stop()
-	_ = c.ws.Close(websocket.StatusNormalClosure, "")
+	// The library waits five seconds for the peer's Close frame, whatever our
+	// context says, if it takes the connection between two of our reads.
+	go func() { _ = c.ws.Close(websocket.StatusNormalClosure, "") }()
 	<-c.done
 }

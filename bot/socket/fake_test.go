@@ -20,7 +20,7 @@ import (
 )
 
 // patient is how long a test waits for something that must happen.
-const patient = 5 * time.Second
+const patient = 10 * time.Second
 
 // server is the WebSocket half of Slack; each test scripts its connections.
 type server struct {

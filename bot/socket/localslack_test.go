@@ -35,7 +35,6 @@ func onLocalSlack(t *testing.T, connections int, c clocks) (*slacktest.Slack, *b
 		cfg.Timing.Ping = 50 * time.Millisecond
 		cfg.Timing.Warning = c.warning
 	})
-	ws.Wait = 4 * patient
 	timing := quick()
 	timing.Dead, timing.Ping = c.dead, c.dead
 	timing.Overlap = 2 * c.warning // so that Slack closes first, as with the defaults
@@ -96,13 +95,17 @@ func TestEveryEventArrivesWhateverBreaks(t *testing.T) {
 			t.Run(fmt.Sprint(tt.name, " with ", connections), func(t *testing.T) {
 				t.Parallel()
 				ws, b := onLocalSlack(t, connections, rough)
+				ws.Allow(localslack.ViolationAckLate) // half a second is short for a busy machine
 				ana := ws.User("ana")
 				ana.Says("#ops", "@countersign before")
 				tt.fault(ws.Server)
 				for i := range 5 {
 					ana.Says("#ops", fmt.Sprint("@countersign during ", i))
 				}
-				ws.ExpectAcked()
+				eventually(t, "nothing on its way", func() bool { return ws.Server.Waiting() == 0 })
+				if lost := ws.Server.Lost(); len(lost) > 0 {
+					t.Errorf("never acknowledged: %v", lost)
+				}
 				eventually(t, "all connections again", func() bool { return b.Status().Connected == connections })
 				if out := ana.Commands("#ops", "/countersign", "status"); !out.Acked {
 					t.Errorf("the command was not answered\n%s", b.log)

@@ -104,7 +104,7 @@ func TestBrokenConnectionIsReplaced(t *testing.T) {
 func TestHalfOpenConnectionIsNotReady(t *testing.T) {
 	t.Parallel()
 	short := quick()
-	short.Dead, short.BackoffMin, short.BackoffMax = 80*time.Millisecond, time.Hour, time.Hour
+	short.Dead, short.BackoffMin, short.BackoffMax = 400*time.Millisecond, time.Hour, time.Hour
 	s := newServer(t, func(p *peer) { p.hello(); p.linger() })
 	b := start(t, s, socket.Config{Timing: short})
 	eventually(t, "ready", func() bool { return b.Status().Ready() })
