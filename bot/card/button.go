@@ -63,3 +63,12 @@ func Hash(m Message) string {
 	fmt.Fprintf(sum, "%d:%s%s", len(m.Text), m.Text, blocks)
 	return hex.EncodeToString(sum.Sum(nil))
 }
+
+// encode writes a button's value.
+func encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "{}" // ParseButton refuses it
+	}
+	return string(b)
+}

@@ -1,0 +1,133 @@
+package card
+
+import (
+	"strings"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"countersign/agent"
+	"countersign/approvals/decisions"
+	"countersign/approvals/policy"
+	"countersign/bot/slacktext"
+	"countersign/tools"
+)
+
+// Status draws the private answer to "status": how far one run is.
+func (r *Renderer) Status(w *agent.Work, at Where) Message {
+	p := r.pen(at.Lang)
+	m := Message{Text: p.say("progress.text." + string(w.Run.State)), Meta: Meta{Subject: agent.ProgressSubject(w.Run.ID), Run: w.Run.ID}}
+	said := []string{p.say("progress." + string(w.Run.State)), p.say("status.since", "time", p.took(at.Now.Sub(w.Run.CreatedAt)))}
+	said = append(said, p.waits(w)...)
+	m.Blocks = append([]slack.Block{section(strings.Join(said, "\n"))}, rich(p.steps(w, 5, at.Now)...)...)
+	return m
+}
+
+// mostTools bounds the list of what a person may ask for.
+const mostTools = 25
+
+// Help draws what a person may do here.
+func (r *Renderer) Help(lang string, specs []tools.Spec, who policy.Person) Message {
+	p := r.pen(lang)
+	m := Message{Text: p.say("help.text")}
+	m.Blocks = []slack.Block{section(p.say("help.intro"))}
+	var list []slack.RichTextElement
+	n := 0
+	for _, s := range specs {
+		if len(s.Roles) > 0 && !who.Has(s.Roles) {
+			continue
+		}
+		if n++; n > mostTools {
+			continue
+		}
+		what := p.sentence(firstSentence(s.Description), 140)
+		list = append(list, line(text("• "), coded(p.toolName(s.Name)), text(" "+what+" · "+p.risk(s.Risk))))
+	}
+	if n > mostTools {
+		list = append(list, line(text(p.say("more", "n", grouped(n-mostTools)))))
+	}
+	if n == 0 {
+		list = append(list, line(text(p.say("help.notools"))))
+	}
+	m.Blocks = append(m.Blocks, rich(list...)...)
+	m.Blocks = append(m.Blocks, note(p.say("help.words")))
+	return m
+}
+
+func firstSentence(s string) string {
+	for _, end := range []string{". ", "。", "\n"} {
+		if at := strings.Index(s, end); at > 0 {
+			s = s[:at]
+		}
+	}
+	return strings.TrimSuffix(s, ".")
+}
+
+// How much a Home tab lists.
+const (
+	mostWaiting = 25
+	mostRuns    = 15
+)
+
+// Home draws a person's Home tab: what waits for them, and their runs.
+func (r *Renderer) Home(waiting []decisions.Case, runs []agent.Run, at Where) slack.HomeTabViewRequest {
+	p := r.pen(at.Lang)
+	out := []slack.Block{slack.NewHeaderBlock(plain(p.say("home.waiting"), maxHeading))}
+	if len(waiting) == 0 {
+		out = append(out, note(p.say("home.nothing")))
+	}
+	for i := range waiting[:min(len(waiting), mostWaiting)] {
+		out = append(out, p.homeCase(&waiting[i])...)
+	}
+	out = append(out, slack.NewHeaderBlock(plain(p.say("home.runs"), maxHeading)))
+	if len(runs) == 0 {
+		out = append(out, note(p.say("home.noruns")))
+	}
+	for i := range runs[:min(len(runs), mostRuns)] {
+		out = append(out, p.homeRun(&runs[i])...)
+	}
+	return slack.HomeTabViewRequest{Type: slack.VTHomeTab, Blocks: slack.Blocks{BlockSet: out}}
+}
+
+// homeCase is an approval in short; everything of it stands behind Show.
+func (p pen) homeCase(c *decisions.Case) []slack.Block {
+	a := &c.Approval
+	value := Button{Approval: a.ID, Revision: a.Revision, Digest: a.Current().Digest, Run: a.Run, Step: a.Step}
+	said := p.title(c) + "\n" + p.say("card.expires", "when", moment(a.ExpiresAt))
+	if a.Channel != "" {
+		said += " · " + channel(a.Channel)
+	}
+	return []slack.Block{section(said), actions("decide-"+slacktext.Truncate(a.ID, 200),
+		button("approval_show", p.say("button.show"), value).WithStyle(slack.StylePrimary),
+		button("approval_reject", p.say("button.reject"), value).WithStyle(slack.StyleDanger))}
+}
+
+func (p pen) homeRun(r *agent.Run) []slack.Block {
+	said := p.say("home.run", "state", p.say("state."+string(r.State)), "when", moment(r.CreatedAt), "channel", channel(r.Channel))
+	out := []slack.Block{note(said)}
+	if words := p.sentence(r.Request, 150); words != "" {
+		out = append(out, rich(line(text(words)))...)
+	}
+	return out
+}
+
+// channel links to a channel by its id.
+func channel(id string) string {
+	for _, r := range id {
+		if (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' {
+			return code(id)
+		}
+	}
+	if id == "" {
+		return "—"
+	}
+	return "<#" + id + ">"
+}
+
+// safe is from when an uncertain call may be run again.
+func (p pen) safe(s *agent.Step) time.Time {
+	if p.r.Safe == nil {
+		return time.Time{}
+	}
+	return p.r.Safe(s)
+}

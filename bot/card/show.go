@@ -1,0 +1,69 @@
+package card
+
+import (
+	"encoding/json"
+
+	"github.com/slack-go/slack"
+
+	"countersign/approvals/decisions"
+	"countersign/bot/slacktext"
+	"countersign/tools"
+)
+
+// ShowModal shows everything that is countersigned, secrets included, to one
+// person; Approve stands under the last of it. It is false when it fits no modal:
+// then nobody can approve the call. Ask Guarded who may see it.
+func (r *Renderer) ShowModal(c *decisions.Case, lang string) (slack.ModalViewRequest, bool) {
+	p := r.pen(lang)
+	p.bare = true
+	args, err := p.arguments(c.Approval.Current().Args)
+	if err != nil {
+		return slack.ModalViewRequest{}, false
+	}
+	for _, a := range args {
+		if slacktext.Units(a.label) > maxPiece/2 {
+			return slack.ModalViewRequest{}, false
+		}
+	}
+	blocks := append([]slack.Block{section(p.title(c))}, p.asked(c, maxPiece)...)
+	blocks = append(blocks, p.again(c)...)
+	blocks = append(blocks, p.changes(c)...)
+	blocks = append(blocks, p.wholeEffect(c.Approval.Current().Preview)...)
+	blocks = append(blocks, p.reason(c)...)
+	head := line(bold(p.say("card.call")), text(" "), coded(p.toolName(c.Approval.Tool)))
+	sheet := p.sheet(args)
+	if len(args) == 0 {
+		sheet = append(sheet, line(text(p.say("card.noargs"))))
+	}
+	blocks = append(blocks, rich(append([]slack.RichTextElement{head}, sheet...)...)...)
+	blocks = append(blocks, note(p.say("show.approve")+"\n"+p.needs(c, Where{})))
+	v := p.modal("modal.show", "button.approve", "approval_show_modal", blocks...)
+	v.PrivateMetadata = about(c)
+	return v, viewFits(v)
+}
+
+// wholeEffect is the preview without a cut.
+func (p pen) wholeEffect(v *tools.Preview) []slack.Block {
+	if v == nil {
+		return p.effect(v)
+	}
+	summary, _ := p.draw(v.Summary)
+	out := []slack.RichTextElement{line(bold(p.say("card.effect")))}
+	for _, piece := range pieces(wrap(summary), maxPiece) {
+		out = append(out, line(text(piece)))
+	}
+	if v.Untried != "" {
+		for _, piece := range slacktext.Split(calm(v.Untried), maxPiece) {
+			out = append(out, line(text("⚠️ "+piece)))
+		}
+	}
+	for _, piece := range pieces(p.detail(v), maxPiece) {
+		out = append(out, preformatted(piece))
+	}
+	return rich(out...)
+}
+
+func viewFits(v slack.ModalViewRequest) bool {
+	raw, err := json.Marshal(v)
+	return err == nil && len(raw) <= maxView && len(v.Blocks.BlockSet) <= maxViewBlocks
+}
