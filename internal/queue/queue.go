@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 )
 
@@ -40,8 +39,8 @@ var (
 
 // Config wires a Queue. Zero durations and counts mean the defaults.
 type Config struct {
-	DB       *sql.DB // the handle that writes
-	Postgres string  // the server's address, for its notifications; empty: SQLite
+	DB       *sql.DB // SQLite's handle that writes
+	Postgres string  // the Postgres server's address; empty: SQLite
 	Leases   Leases
 	Owner    string // of the leases: unique for every start of a process
 	Slots    int    // runs executed at once; default 20
@@ -70,9 +69,9 @@ type Advance func(ctx context.Context, run string) error
 // Queue rings, and works on what was rung.
 type Queue struct {
 	Config
-	client   *river.Client[*sql.Tx]
-	listener *pgxpool.Pool // nil on SQLite
-	slots    chan struct{}
+	client     *river.Client[*sql.Tx]
+	closeRiver func() error // its own connections
+	slots      chan struct{}
 
 	stopping chan struct{} // closed: nothing new starts, running work should come to a good point
 	base     context.Context
@@ -95,7 +94,7 @@ func New(c Config) (*Queue, error) {
 	c.defaults()
 	q := &Queue{
 		Config: c, slots: make(chan struct{}, c.Slots), stopping: make(chan struct{}),
-		poke: make(chan struct{}, 1), runs: map[string]*execution{}, failed: map[string]int{},
+		closeRiver: func() error { return nil }, poke: make(chan struct{}, 1), runs: map[string]*execution{}, failed: map[string]int{},
 	}
 	q.base, q.cut = context.WithCancelCause(context.Background())
 	if err := q.openRiver(); err != nil {
@@ -161,11 +160,7 @@ func (q *Queue) Stop(ctx context.Context) error {
 	q.cut(ErrStopped)
 	q.loops.Wait()
 	err := q.Leases.Release(ctx, q.Owner, q.executing(), q.Now())
-	err = errors.Join(err, <-river)
-	if q.listener != nil {
-		q.listener.Close()
-	}
-	return err
+	return errors.Join(err, <-river, q.closeRiver())
 }
 
 // drain waits for running work: the grace, then a little longer after its contexts ended.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
@@ -76,8 +77,12 @@ func (q *Queue) openRiver() error {
 	return nil
 }
 
-// driver gives River the handle that writes; on Postgres with one more connection
-// that listens.
+// riverConns is the size of River's own pool on Postgres, so that its housekeeping
+// and our transactions never wait for each other's connections.
+const riverConns = 4
+
+// driver gives River its handles: on SQLite the one that writes, on Postgres a small
+// pool and one more connection that listens.
 func (q *Queue) driver() (riverdriver.Driver[*sql.Tx], error) {
 	if q.Postgres == "" {
 		return riversqlite.New(q.DB), nil
@@ -87,11 +92,21 @@ func (q *Queue) driver() (riverdriver.Driver[*sql.Tx], error) {
 		return nil, errors.New("queue: the address of the database cannot be read") // the cause may hold its password
 	}
 	config.MinConns, config.MaxConns = 0, 1
-	q.listener, err = pgxpool.NewWithConfig(context.Background(), config)
+	listener, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		return nil, fmt.Errorf("queue: listener: %w", err)
 	}
-	return riverdatabasesql.NewWithPgxListener(q.DB, q.listener), nil
+	pool, err := sql.Open("pgx", q.Postgres)
+	if err != nil {
+		listener.Close()
+		return nil, fmt.Errorf("queue: pool: %w", err)
+	}
+	pool.SetMaxOpenConns(riverConns)
+	q.closeRiver = func() error {
+		listener.Close()
+		return pool.Close()
+	}
+	return riverdatabasesql.NewWithPgxListener(pool, listener), nil
 }
 
 // Ring announces a run inside the transaction that gave it work; it reaches every

@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/ncruces/go-sqlite3"
@@ -41,13 +44,15 @@ func translate(err error) error {
 func kindOf(err error) error {
 	var pg *pgconn.PgError
 	var connect *pgconn.ConnectError
+	var network net.Error
 	switch {
 	case errors.Is(err, gorm.ErrDuplicatedKey),
 		errors.Is(err, sqlite3.CONSTRAINT_UNIQUE), errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY):
 		return errDuplicate
 	case errors.As(err, &pg):
 		return kindOfPostgres(pg.Code)
-	case errors.As(err, &connect), errors.Is(err, context.DeadlineExceeded),
+	case errors.As(err, &connect), errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, driver.ErrBadConn), errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR):
 		return ErrUnavailable
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/agent"
 	"countersign/internal/fault"
 	"countersign/internal/store"
 	"countersign/internal/store/storetest"
@@ -120,6 +121,41 @@ func TestTheDeadlineHoldsWhileTheWriterIsBusy(t *testing.T) {
 	}
 	if _, err := db.Due(t.Context(), db.Clock.Now(), 1); err != nil { // readers do not wait for the writer
 		t.Errorf("due: %v", err)
+	}
+}
+
+// A server that drops our connections is not available for a moment; afterwards it is.
+func TestPostgresDropsItsConnections(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	run := db.Start(t, "1")
+	tx, err := db.Writer().BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(t.Context(), "UPDATE runs SET seen = seen"); err != nil { // so that others must wait
+		t.Fatal(err)
+	}
+	told := make(chan error)
+	go func() {
+		told <- db.Tell(t.Context(), agent.Message{ID: "m1", Run: run, Kind: agent.Stop, At: db.Clock.Now()}, "2")
+	}()
+	const waiting = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+	for len(texts(t, db, "SELECT CAST(pid AS text) FROM ("+waiting+") w")) == 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if n := len(texts(t, db, "SELECT pg_terminate_backend(pid) FROM ("+waiting+") w")); n != 1 {
+		t.Fatalf("%d connections were dropped", n)
+	}
+	if err := <-told; !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("tell: %v", err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Tell(t.Context(), agent.Message{ID: "m1", Run: run, Kind: agent.Stop, At: db.Clock.Now()}, "2"); err != nil {
+		t.Errorf("tell again: %v", err)
 	}
 }
 
