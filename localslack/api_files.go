@@ -41,11 +41,11 @@ func (s *Server) filesGetUploadURL(c call) (reply, error) {
 	return reply{"upload_url": s.uploadHost() + "/upload/v1/" + key, "file_id": id}, nil
 }
 
-// uploadHost is another name of this server, since Slack's upload host is not
-// its API host.
+// uploadHost is this server, on demand under another name, since Slack's upload
+// host is not its API host.
 func (s *Server) uploadHost() string {
 	u, err := url.Parse(s.base)
-	if err != nil || u.Hostname() != "127.0.0.1" {
+	if !s.cfg.UploadElsewhere || err != nil || u.Hostname() != "127.0.0.1" {
 		return s.base
 	}
 	return "http://localhost:" + u.Port()

@@ -36,6 +36,9 @@ type Config struct {
 	// UpdateDropsBlocks plays the other reading of chat.update without blocks:
 	// they go. The default keeps them, and old buttons with them.
 	UpdateDropsBlocks bool
+	// UploadElsewhere gives upload addresses under another host name (localhost)
+	// than the API's, as Slack does. Some clients send no token there.
+	UploadElsewhere bool
 	// Seed makes the choice of a connection repeatable; 0 counts as 1.
 	Seed uint64
 

@@ -18,7 +18,7 @@ import (
 
 func TestUploadInThreeSteps(t *testing.T) {
 	t.Parallel()
-	ws := slacktest.New(t)
+	ws := slacktest.New(t, func(c *localslack.Config) { c.UploadElsewhere = true })
 	a := newApp(t, ws)
 	root := ws.User("ana").Says("#ops", "rows?")
 	step1 := a.call("files.getUploadURLExternal", map[string]any{"filename": "rows.csv", "length": 4})

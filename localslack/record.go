@@ -56,8 +56,14 @@ type records struct {
 func (r *records) call(c Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if len(r.calls) == keptCalls {
+		r.calls = append(r.calls[:0], r.calls[keptCalls/2:]...) // a demo may run for weeks
+	}
 	r.calls = append(r.calls, c)
 }
+
+// keptCalls is how many calls are remembered.
+const keptCalls = 20_000
 
 func (r *records) violation(v Violation) {
 	r.mu.Lock()
