@@ -34,6 +34,11 @@ func (s statement) explained() string {
 	return ""
 }
 
+// plannable says whether the database can explain the statement.
+func (s statement) plannable() bool {
+	return slices.Contains([]string{"insert", "update", "delete", "replace", "merge", "with"}, s.verb())
+}
+
 // checkWrite says whether execute_sql may pass the statement to the database.
 func checkWrite(s statement) error {
 	verb := s.verb()

@@ -15,6 +15,7 @@ const (
 	cellRunes   = 2000 // of one value in an answer for the model
 	shownRunes  = 200  // of one value on a card
 	shownRows   = 10   // rows on a card
+	planRunes   = 1500 // of a plan on a card
 	sampleRunes = 30   // of one sample value
 )
 

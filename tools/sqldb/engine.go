@@ -17,6 +17,9 @@ type engine interface {
 	try(ctx context.Context, c change) (effect, untried, error)
 	// apply runs a statement in one transaction and commits it.
 	apply(ctx context.Context, a application) (applied, error)
+	// plan is the database's own account of how it would run the statement; empty when
+	// it has none. Nothing is run.
+	plan(ctx context.Context, s statement) (string, error)
 	// explain turns an error of the database into one that a model can act on.
 	explain(err error) error
 }

@@ -60,31 +60,35 @@ func (t executeTool) Preview(ctx context.Context, c tools.Call) (tools.Preview, 
 	if err != nil {
 		return tools.Preview{}, err
 	}
-	ch, why := planChange(s)
-	if why != "" {
-		return unseen(s, why), nil
-	}
 	limited, cancel := context.WithTimeout(ctx, t.limits.Timeout)
 	defer cancel()
+	ch, why := planChange(s)
+	if why != "" {
+		return d.unseen(limited, s, why), nil
+	}
 	e, why, err := d.engine.try(limited, ch)
 	switch {
 	case err != nil:
 		return tools.Preview{}, d.failure(ctx, err, s)
 	case why != "":
-		return unseen(s, why), nil
+		return d.unseen(limited, s, why), nil
 	case !e.complete():
-		return unseen(s, untried("It would change "+plural(e.count)+", more than can be shown and compared (at most "+grouped(t.limits.Changes)+" rows and 8 MiB).")), nil
+		return d.unseen(limited, s, untried("It would change "+plural(e.count)+", more than can be shown and compared (at most "+grouped(t.limits.Changes)+" rows and 8 MiB).")), nil
 	}
 	return tools.Preview{Summary: e.summary(), Detail: e.draw(), Material: e.material(s.text)}, nil
 }
 
-// unseen is the preview of a statement that is not tried beforehand.
-func unseen(s statement, why untried) tools.Preview {
-	return tools.Preview{Summary: "effect not shown", Detail: s.text, Untried: string(why), Material: effectless(s)}
-}
-
-func effectless(s statement) map[string]string {
-	return map[string]string{"statement": effect{}.material(s.text)["statement"]}
+// unseen is the preview of a statement that is not tried beforehand: the statement,
+// and how the database would go about it.
+func (d *database) unseen(ctx context.Context, s statement, why untried) tools.Preview {
+	p := tools.Preview{
+		Summary: "effect not shown", Detail: s.text, Untried: string(why),
+		Material: map[string]string{"statement": effect{}.material(s.text)["statement"]},
+	}
+	if plan, err := d.engine.plan(ctx, s); err == nil && plan != "" {
+		p.Detail += "\n\nPlan:\n" + cut(plan, planRunes)
+	}
+	return p
 }
 
 // Call runs the statement in one transaction. Where an effect was shown, it commits

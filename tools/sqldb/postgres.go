@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"countersign/tools"
 )
 
 // pgMaxMessage bounds one message of the server, hence one row.
@@ -137,7 +140,44 @@ func (e postgresEngine) read(ctx context.Context, s statement) (rowSet, error) {
 	if s.verb() == "explain" || s.verb() == "show" {
 		return c.query(ctx, s.text, &left)
 	}
+	if err := c.checkCost(ctx, s, e.limits.Cost); err != nil {
+		return rowSet{}, err
+	}
 	return c.fetch(ctx, s.text, left)
+}
+
+func (e postgresEngine) plan(ctx context.Context, s statement) (string, error) {
+	if !s.plannable() {
+		return "", nil
+	}
+	c, err := e.begin(ctx, readOnly)
+	if err != nil {
+		return "", err
+	}
+	defer c.abandon()
+	rows, err := c.rows(ctx, "EXPLAIN "+s.text)
+	return lastColumn(rows), err
+}
+
+// checkCost refuses queries that the server expects to be too expensive.
+func (c pgConn) checkCost(ctx context.Context, s statement, limit float64) error {
+	if limit <= 0 {
+		return nil
+	}
+	rows, err := c.rows(ctx, "EXPLAIN (FORMAT JSON) "+s.text)
+	if err != nil {
+		return err
+	}
+	var plans []struct {
+		Plan struct {
+			Cost float64 `json:"Total Cost"`
+		} `json:"Plan"`
+	}
+	if len(rows) == 1 && json.Unmarshal([]byte(rows[0][0].text), &plans) == nil && len(plans) == 1 && plans[0].Plan.Cost > limit {
+		return &tools.Failure{Code: "too_expensive", Pointer: "/sql", Message: "The database expects this query to cost " +
+			strconv.FormatFloat(plans[0].Plan.Cost, 'f', 0, 64) + ", more than the limit of " + strconv.FormatFloat(limit, 'f', 0, 64) + "; narrow it."}
+	}
+	return nil
 }
 
 // checkCalls refuses functions that their owners declare to have effects. The

@@ -40,6 +40,7 @@ type Limits struct {
 	Timeout     time.Duration // of one statement; default 10 s
 	LockTimeout time.Duration // how long a change waits for locks; default 500 ms
 	Changes     int           // rows that a previewed change may touch; default 1,000
+	Cost        float64       // of a query, in the planner's units, Postgres only; 0: no limit
 }
 
 func (l Limits) withDefaults() Limits {

@@ -96,6 +96,28 @@ func (e sqliteEngine) read(ctx context.Context, s statement) (rowSet, error) {
 	return collect(stmt, budget{rows: e.limits.Rows, bytes: e.limits.Bytes})
 }
 
+func (e sqliteEngine) plan(ctx context.Context, s statement) (string, error) {
+	if !s.plannable() {
+		return "", nil
+	}
+	c, err := e.open(ctx, false)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	rows, err := c.rows("EXPLAIN QUERY PLAN " + s.text)
+	return lastColumn(rows), err
+}
+
+// lastColumn joins the texts of a plan.
+func lastColumn(rows [][]cell) string {
+	lines := make([]string, len(rows))
+	for i, row := range rows {
+		lines[i] = row[len(row)-1].text
+	}
+	return strings.Join(lines, "\n")
+}
+
 // collect reads rows to the limits.
 func collect(stmt *sqlite3.Stmt, left budget) (rowSet, error) {
 	set := rowSet{columns: make([]string, stmt.ColumnCount())}
