@@ -102,12 +102,12 @@ func (s *Store) AuditHead(ctx context.Context) (seq int64, hash string, err erro
 func (s *Store) AuditEntries(ctx context.Context, after int64, n int) ([]audit.Entry, error) {
 	ctx, cancel := bound(ctx)
 	defer cancel()
-	return auditEntries(s.read.WithContext(ctx), after, n)
+	return entries(s.read.WithContext(ctx).Where("seq > ?", after).Limit(n))
 }
 
-func auditEntries(tx *gorm.DB, after int64, n int) ([]audit.Entry, error) {
+func entries(which *gorm.DB) ([]audit.Entry, error) {
 	var rows []auditRow
-	if err := tx.Where("seq > ?", after).Order("seq").Limit(n).Find(&rows).Error; err != nil {
+	if err := which.Order("seq").Find(&rows).Error; err != nil {
 		return nil, translate(err)
 	}
 	out := make([]audit.Entry, len(rows))

@@ -24,7 +24,7 @@ func (s *Store) Load(ctx context.Context, run string) (*agent.Work, error) {
 		if w.Steps, err = loadSteps(tx, run); err != nil {
 			return err
 		}
-		if w.Inbox, err = loadInbox(tx, run); err != nil {
+		if w.Inbox, err = loadMessages(tx.Where("run = ? AND consumed_at = 0", run)); err != nil {
 			return err
 		}
 		w.Approvals, err = loadOpen(tx, run, w.Steps)
@@ -78,9 +78,9 @@ func loadSteps(tx *gorm.DB, run string) ([]agent.Step, error) {
 	return out, nil
 }
 
-func loadInbox(tx *gorm.DB, run string) ([]agent.Message, error) {
+func loadMessages(which *gorm.DB) ([]agent.Message, error) {
 	var rows []inboxRow
-	if err := tx.Where("run = ? AND consumed_at = 0", run).Order("n").Find(&rows).Error; err != nil {
+	if err := which.Order("n").Find(&rows).Error; err != nil {
 		return nil, err
 	}
 	out := make([]agent.Message, len(rows))
