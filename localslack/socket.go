@@ -227,24 +227,21 @@ func frame(env envelope, id string) []byte {
 	return raw
 }
 
-func (k *socket) take(id string) *flight {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	f := k.flights[id]
-	delete(k.flights, id)
-	return f
-}
-
 func (k *socket) timedOut(id string) {
-	f := k.take(id)
-	if f == nil {
+	k.mu.Lock()
+	f, waiting := k.flights[id]
+	if waiting {
+		delete(k.flights, id)
+		k.late[id] = true
+		k.busy++
+	}
+	k.mu.Unlock()
+	if !waiting {
 		return
 	}
-	k.mu.Lock()
-	k.late[id] = true
-	k.mu.Unlock()
 	k.s.records.settle(f.record, DeliveryTimeout, 0)
 	k.failed(f.env)
+	k.occupied(-1)
 	k.s.ws.hub.publish(Change{Kind: ChangeAck})
 }
 

@@ -17,7 +17,7 @@ func block(where Surface, f fields, extra func(*checker, string, map[string]any)
 	return blockSpec{where: where, fields: f, extra: extra}
 }
 
-// blockSpecs is the table of all blocks that can be posted.
+// blockSpecs makes the table of all blocks that can be posted.
 func blockSpecs() map[string]blockSpec {
 	title := may(plain(2000))
 	image := imageFields()

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"unicode/utf16"
 )
 
@@ -52,7 +53,7 @@ func Check(raw json.RawMessage, where Surface) *Problem {
 	if decode(raw, &blocks) != nil {
 		return &Problem{Code: "invalid_blocks_format"}
 	}
-	c := &checker{where: where}
+	c := newChecker(where)
 	c.blocks("/blocks", blocks)
 	if len(c.problems) > 0 {
 		return &Problem{Code: "invalid_blocks", Messages: c.problems}
@@ -69,8 +70,15 @@ func decode(raw json.RawMessage, into any) error {
 	return d.Decode(into)
 }
 
+// The tables of what is allowed, made on first use.
+var (
+	blockTable   = sync.OnceValue(blockSpecs)
+	elementTable = sync.OnceValue(elementSpecs)
+)
+
 // checker walks one payload and collects what is wrong.
 type checker struct {
+	specs    map[string]blockSpec
 	where    Surface
 	problems []string
 	blockIDs []string
@@ -79,6 +87,8 @@ type checker struct {
 	table    int
 	inputs   int
 }
+
+func newChecker(where Surface) *checker { return &checker{specs: blockTable(), where: where} }
 
 func (c *checker) fail(path, format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf("[ERROR] "+format+" [json-pointer:%s]", append(args, path)...))
@@ -110,7 +120,7 @@ func (c *checker) block(path string, v any) {
 		return
 	}
 	kind, _ := m["type"].(string)
-	spec, ok := blockSpecs()[kind]
+	spec, ok := c.specs[kind]
 	switch {
 	case !ok:
 		c.fail(path+"/type", "unsupported type: %s", kind)

@@ -17,7 +17,7 @@ func elementIn(place string) rule {
 			return
 		}
 		kind, _ := m["type"].(string)
-		spec, ok := elementSpecs()[kind]
+		spec, ok := elementTable()[kind]
 		if !ok || !slices.Contains(spec.in, place) {
 			c.fail(path+"/type", "unsupported type: %s", kind)
 			return
@@ -103,8 +103,7 @@ func initialName(kind string) string {
 	return kind[:len(kind)-1] // users: user
 }
 
-// elementSpecs is the table of all elements; a function, because the rules of
-// some refer to others.
+// elementSpecs makes the table of all elements.
 func elementSpecs() map[string]elementSpec {
 	id := str(1, 50)
 	choice := []string{"section", "actions", "input"}

@@ -11,7 +11,7 @@ func CheckView(raw json.RawMessage, where Surface) *Problem {
 	if len(raw) > maxView {
 		return &Problem{Code: "view_too_large"}
 	}
-	c := &checker{where: where}
+	c := newChecker(where)
 	kind, spec := "modal", fields{
 		"title": must(plain(24)), "submit": may(plain(24)), "close": may(plain(24)), "clear_on_close": may(boolean),
 		"notify_on_close": may(boolean), "submit_disabled": may(boolean),

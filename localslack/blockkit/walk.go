@@ -56,7 +56,7 @@ func eachElement(block map[string]any, visit func(map[string]any)) {
 }
 
 func interactive(kind string) bool {
-	spec, ok := elementSpecs()[kind]
+	spec, ok := elementTable()[kind]
 	if !ok {
 		return false
 	}

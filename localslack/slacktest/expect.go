@@ -174,6 +174,30 @@ func (s *Slack) Expect(wanted ...Match) Message {
 	return found
 }
 
+// All are the bot's messages of this moment that fulfil the conditions; nothing is waited for.
+func (s *Slack) All(wanted ...Match) []Message {
+	ws := s.Server.Workspace()
+	bot := ws.App().UserID
+	var out []Message
+	for _, c := range ws.Channels("") {
+		for _, m := range ws.Messages(c.ID, "") {
+			if m.User == bot && !m.Deleted && all(m, wanted) {
+				out = append(out, s.message(m))
+			}
+		}
+	}
+	return out
+}
+
+// Find is the first of All.
+func (s *Slack) Find(wanted ...Match) (Message, bool) {
+	found := s.All(wanted...)
+	if len(found) == 0 {
+		return Message{}, false
+	}
+	return found[0], true
+}
+
 // untaken are the bot's messages that no expectation took.
 func (s *Slack) untaken() []localslack.Message {
 	ws := s.Server.Workspace()
