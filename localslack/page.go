@@ -78,13 +78,14 @@ func contentType(name string) string {
 }
 
 // permalink opens what chat.getPermalink names: /archives/C…/p and the ts
-// without its dot; the thread is in the query.
+// without its dot; the thread is in the query. The dash stands for whoever this
+// browser was last.
 func (p *page) permalink(w http.ResponseWriter, r *http.Request) {
 	thread := r.URL.Query().Get("thread_ts")
 	if ts := strings.TrimPrefix(r.PathValue("message"), "p"); thread == "" && len(ts) > 6 {
 		thread = ts[:len(ts)-6] + "." + ts[len(ts)-6:]
 	}
-	http.Redirect(w, r, "/#//"+url.PathEscape(r.PathValue("channel"))+"/"+url.PathEscape(thread), http.StatusFound)
+	http.Redirect(w, r, "/#/-/"+url.PathEscape(r.PathValue("channel"))+"/"+url.PathEscape(thread), http.StatusFound)
 }
 
 // file hands out an uploaded file. Only plain pictures are shown in place: what

@@ -17,7 +17,7 @@ type pageAct struct {
 	ThreadTS string                                `json:"thread_ts"`
 	Text     string                                `json:"text"`
 	Files    []Upload                              `json:"files"`
-	Name     string                                `json:"name"`   // of a reaction
+	Name     string                                `json:"name"`   // of a reaction or a command
 	Remove   bool                                  `json:"remove"` // the reaction
 	ViewID   string                                `json:"view_id"`
 	BlockID  string                                `json:"block_id"`
@@ -43,7 +43,7 @@ type actFunc func(context.Context, pageAct) (pageReply, error)
 func (p *page) acts() map[string]actFunc {
 	return map[string]actFunc{
 		"say": p.say, "edit": p.edit, "delete": p.remove, "react": p.react, "join": p.join, "direct": p.direct,
-		"home": p.openHome, "click": p.click, "submit": p.submit, "close": p.close,
+		"home": p.openHome, "click": p.click, "slash": p.slash, "submit": p.submit, "close": p.close,
 	}
 }
 
@@ -118,6 +118,11 @@ func (p *page) click(ctx context.Context, a pageAct) (pageReply, error) {
 		User: a.User, Channel: a.Channel, TS: a.TS, ViewID: a.ViewID, BlockID: a.BlockID, ActionID: a.ActionID,
 		Selected: a.Selected, State: a.State,
 	})
+	return replied(out), err
+}
+
+func (p *page) slash(ctx context.Context, a pageAct) (pageReply, error) {
+	out, err := p.server.Slash(ctx, SlashCommand{User: a.User, Channel: a.Channel, Command: a.Name, Text: a.Text})
 	return replied(out), err
 }
 

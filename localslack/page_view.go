@@ -22,6 +22,7 @@ type pageState struct {
 	App        App                      `json:"app"`
 	Banner     string                   `json:"banner"`
 	Scenes     []Scene                  `json:"scenes"`
+	Commands   []string                 `json:"commands"` // the app's slash commands
 	People     []Person                 `json:"people"`
 	Usergroups []Usergroup              `json:"usergroups"`
 	Channels   []Channel                `json:"channels"`
@@ -62,7 +63,7 @@ func (p *page) screen(me Person) pageState {
 	ws := p.server.Workspace()
 	s := pageState{
 		Seq: ws.Seq(), Me: me.ID, Team: ws.Team(), App: ws.App(), Banner: p.config.Banner,
-		Scenes: filled(p.config.Scenes), People: filled(ws.People()), Usergroups: filled(ws.Usergroups()),
+		Scenes: filled(p.config.Scenes), Commands: filled(p.server.cfg.App.Commands), People: filled(ws.People()), Usergroups: filled(ws.Usergroups()),
 		Channels: filled(p.channels(me)), Messages: map[string][]pageMessage{}, Statuses: map[string][]Status{},
 		Views: filled(ws.Views(me.ID)), Home: p.home(me),
 	}

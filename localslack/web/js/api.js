@@ -40,6 +40,7 @@ const EXPLAIN = {
   is_archived: 'This channel is archived.',
   cant_update_message: 'Only its author may change this message.',
   message_not_found: 'That message is gone.',
+  no_such_command: 'The app has no such command.',
   no_text: 'There is nothing to send.',
   msg_too_long: 'This text is too long for one message.',
   not_found: 'That view is closed already.',

@@ -3,7 +3,7 @@
 import { attempt } from './api.js';
 import { avatar } from './avatar.js';
 import { Composer } from './composer.js';
-import { fill, h } from './dom.js';
+import { clear, fill, h } from './dom.js';
 import { icon } from './icons.js';
 import { personMenu } from './people.js';
 import { go } from './route.js';
@@ -28,17 +28,23 @@ export function drawChannel() {
   if (!channel) return drawNothing();
   markSeen(channel.id);
   fill(head, paneHead(channel));
-  const messages = channelMessages(channel.id);
-  list.classList.toggle('empty', messages.length === 0);
-  drawTimeline(list, messages, 'channel', `${state.route.as}/${channel.id}`);
-  if (!messages.length) fill(list, welcome(channel));
+  drawMessages(channel, channelMessages(channel.id));
   drawFoot(channel);
+}
+
+function drawMessages(channel, messages) {
+  const was = list.classList.contains('empty');
+  list.classList.toggle('empty', messages.length === 0);
+  if (was || !messages.length) clear(list);
+  if (messages.length) drawTimeline(list, messages, 'channel', `${state.route.as}/${channel.id}`);
+  else fill(list, welcome(channel));
 }
 
 function drawNothing() {
   fill(head, backButton(), h('h1', null, 'No channel'), headTools());
+  clear(list);
+  list.classList.add('empty');
   fill(list, h('p', { class: 'muted centered' }, 'There is no channel here that you may see.'));
-  list.drawn = new Map();
   fill(foot);
   foot.shown = '';
 }

@@ -3,7 +3,9 @@
 import { attempt } from './api.js';
 import { h } from './dom.js';
 import { icon } from './icons.js';
+import { state } from './store.js';
 import { Suggestions } from './suggest.js';
+import { toast } from './toast.js';
 
 const MAX_FILE = 1 << 20; // bytes; enough to try what the bot does with a file
 
@@ -82,7 +84,7 @@ export class Composer {
     if (this.sending || (!text.trim() && !files.length)) return;
     this.sending = true;
     this.el.setAttribute('aria-busy', 'true');
-    const posted = await attempt('say', { channel: place.channel, thread_ts: place.thread || undefined, text, files });
+    const posted = await post(place, text, files);
     this.sending = false;
     this.el.removeAttribute('aria-busy');
     if (!posted) return;
@@ -92,7 +94,7 @@ export class Composer {
       this.files = [];
       this.typed();
     }
-    this.sent(posted.message);
+    if (posted.message) this.sent(posted.message);
   }
 
   async take(list, event) {
@@ -106,6 +108,16 @@ export class Composer {
   drawChips() {
     this.chips.replaceChildren(...this.files.map((f) => h('button', { type: 'button', class: 'chip', title: 'Take away', on: { click: () => { this.files = this.files.filter((x) => x !== f); this.typed(); } } }, icon('file', 14), f.name, icon('close', 12))));
   }
+}
+
+// A slash command goes to the app and never becomes a message; Slack does not
+// offer them in threads.
+async function post(place, text, files) {
+  const command = text.match(/^(\/[a-z][\w-]*)(?:\s+([\s\S]*))?$/i);
+  if (!command || !state.snap.commands.length) return attempt('say', { channel: place.channel, thread_ts: place.thread || undefined, text, files });
+  if (!place.thread) return attempt('slash', { channel: place.channel, name: command[1], text: command[2] ?? '' });
+  toast('Slash commands do not work in threads.', 'warn');
+  return null;
 }
 
 async function base64(file) {

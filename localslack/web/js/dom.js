@@ -39,6 +39,12 @@ export function fill(el, ...kids) {
   return append(el, kids);
 }
 
+/** clear empties el and forgets what reconcile drew there. */
+export function clear(el) {
+  el.replaceChildren();
+  el.drawn = new Map();
+}
+
 /**
  * reconcile makes parent show one element per item. An element whose
  * signature did not change is kept as it is, with its focus, its open menus

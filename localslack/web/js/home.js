@@ -3,7 +3,7 @@
 import { drawBlock } from './blocks.js';
 import { avatar } from './avatar.js';
 import { attempt } from './api.js';
-import { fill, h, reconcile } from './dom.js';
+import { clear, fill, h, reconcile } from './dom.js';
 import { icon } from './icons.js';
 import { headTools } from './channel.js';
 import { go } from './route.js';
@@ -31,11 +31,11 @@ export function drawHome() {
   }
   const view = state.snap.home;
   if (!view) {
-    body.drawn = new Map();
+    clear(body);
     fill(body, h('p', { class: 'muted centered', data: { testid: 'home-empty' } }, `${bot()?.name ?? 'The app'} has not put anything here yet.`));
     return;
   }
-  if (!body.drawn?.size) fill(body);
+  if (!body.drawn?.size) clear(body);
   const surface = surfaceFor(`home/${view.id}`, { view_id: view.id });
   reconcile(body, view.blocks.map((b, i) => ({ b, i })), {
     key: ({ b, i }) => b.block_id ?? `#${i}`, sig: ({ b }) => JSON.stringify([b, as]), make: ({ b, i }) => drawBlock(b, surface, i),

@@ -5,7 +5,7 @@ import { channelPane, drawChannel } from './channel.js';
 import { h } from './dom.js';
 import { drawHome, homePane, leftHome } from './home.js';
 import { drawModal, modalHost } from './modal.js';
-import { personInAddress, readRoute } from './route.js';
+import { personInAddress, readRoute, remember } from './route.js';
 import { drawScenes, fillWhenThere, scenesPane } from './scenes.js';
 import { drawSidebar, sidebar } from './sidebar.js';
 import { changed, me, onChange, state } from './store.js';
@@ -42,8 +42,9 @@ async function moved() {
 }
 
 async function be(user) {
-  await load(user);
+  await load(user).catch(() => load('')); // somebody who is no longer here: whoever comes first
   readRoute();
+  remember(state.snap.me);
   follow(state.snap.me);
 }
 

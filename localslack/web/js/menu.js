@@ -2,13 +2,13 @@
 
 import { h } from './dom.js';
 
-/** openMenu shows items ({label, icon, danger, testid, data, pick}) next to anchor. */
+/** openMenu shows items ({label, hint, count, icon, danger, testid, data, pick}) next to anchor. */
 export function openMenu(anchor, items, label) {
   const menu = h('div', { class: 'menu', role: 'menu', popover: 'auto', 'aria-label': label },
     items.map((item) => h('button', {
       type: 'button', role: 'menuitem', class: item.danger ? 'danger' : null, data: { testid: item.testid, ...item.data },
       on: { click: () => { menu.hidePopover(); item.pick(); } },
-    }, item.icon, h('span', null, item.label), item.hint && h('small', null, item.hint))));
+    }, item.icon, h('span', null, item.label), item.hint && h('small', null, item.hint), item.count > 0 && h('span', { class: 'count' }, String(item.count)))));
   return show(anchor, menu);
 }
 

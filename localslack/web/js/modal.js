@@ -3,7 +3,7 @@
 import { act, explain } from './api.js';
 import { avatar } from './avatar.js';
 import { drawBlock } from './blocks.js';
-import { fill, h, reconcile } from './dom.js';
+import { clear, fill, h, reconcile } from './dom.js';
 import { icon } from './icons.js';
 import { bot, state } from './store.js';
 import { forget, surfaceFor } from './surface.js';
@@ -46,8 +46,7 @@ function hide() {
 function open(view, stack) {
   if (current && !stack.some((v) => v.id === current.id)) forget(`view/${current.id}`);
   busy = false;
-  blocks.replaceChildren();
-  blocks.drawn = new Map();
+  clear(blocks);
   surface(view).errors = null;
   if (!dialog.open) dialog.showModal();
   blocks.scrollTop = 0;

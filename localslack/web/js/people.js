@@ -4,7 +4,7 @@ import { avatar } from './avatar.js';
 import { h, reconcile } from './dom.js';
 import { openMenu } from './menu.js';
 import { go } from './route.js';
-import { groupById, state } from './store.js';
+import { callsFor, groupById, lookedAs, state } from './store.js';
 
 /** playable are the people that the page can be. */
 export function playable() {
@@ -27,19 +27,27 @@ export function become(id) {
 
 /** drawPeople fills the list in the side bar. */
 export function drawPeople(list) {
+  lookedAs(state.route.as);
   reconcile(list, playable(), {
     key: (p) => p.id,
-    sig: (p) => JSON.stringify([p, roleOf(p), p.id === state.route.as]),
+    sig: (p) => JSON.stringify([p, roleOf(p), p.id === state.route.as, callsFor(p)]),
     make: (p) => h('button', {
       type: 'button', role: 'radio', 'aria-checked': String(p.id === state.route.as), class: 'person',
       data: { 'person-id': p.id, focus: `person/${p.id}` }, on: { click: () => become(p.id) },
-    }, avatar(p, 28), h('span', { class: 'who' }, h('b', null, p.real_name || p.name), h('small', null, roleOf(p)))),
+    }, avatar(p, 28), h('span', { class: 'who' }, h('b', null, p.real_name || p.name), h('small', null, roleOf(p))), calls(p)),
   });
+}
+
+// A mark on somebody who was named while the page was somebody else: there is
+// probably something for them to do.
+function calls(p) {
+  const count = callsFor(p);
+  return count > 0 && h('span', { class: 'count', title: `${p.real_name || p.name} was mentioned`, data: { testid: 'called' } }, String(count));
 }
 
 /** personMenu opens the switch as a menu, where there is no room for the list. */
 export function personMenu(anchor) {
   openMenu(anchor, playable().map((p) => ({
-    icon: avatar(p, 24), label: p.real_name || p.name, hint: roleOf(p), data: { 'person-id': p.id }, pick: () => become(p.id),
+    icon: avatar(p, 24), label: p.real_name || p.name, hint: roleOf(p), count: callsFor(p), data: { 'person-id': p.id }, pick: () => become(p.id),
   })), 'Who are you?');
 }

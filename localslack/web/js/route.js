@@ -7,7 +7,7 @@ import { changed, state } from './store.js';
 /** readRoute takes the address into state.route; what it does not name falls back to what exists. */
 export function readRoute() {
   const [, as = '', place = '', thread = ''] = decodeURIComponent(location.hash).split('/');
-  const person = find(state.snap.people, as) ?? firstPerson();
+  const person = find(state.snap.people, as) ?? find(state.snap.people, state.snap.me);
   const home = place === 'home';
   const channel = home ? null : find(state.snap.channels, place);
   state.route = {
@@ -20,9 +20,17 @@ export function readRoute() {
   changed();
 }
 
-/** personInAddress is the person that the address names, before a snapshot is there to look names up in. */
+const KEY = 'local-slack-person';
+
+/** personInAddress is the person that the address names, else whoever this browser was last; asked before there is a snapshot. */
 export function personInAddress() {
-  return decodeURIComponent(location.hash).split('/')[1] ?? '';
+  const as = decodeURIComponent(location.hash).split('/')[1] ?? '';
+  return as === '' || as === '-' ? localStorage.getItem(KEY) ?? '' : as;
+}
+
+/** remember notes who this browser is. */
+export function remember(person) {
+  localStorage.setItem(KEY, person);
 }
 
 /** go changes the address and with it what is shown. */
@@ -35,10 +43,6 @@ export function go(to) {
 function find(list, wanted) {
   const name = wanted.replace(/^[@#]/, '');
   return list.find((x) => x.id === wanted) ?? list.find((x) => name && x.name === name);
-}
-
-function firstPerson() {
-  return state.snap.people.find((p) => !p.is_bot && !p.deleted);
 }
 
 function firstChannel() {

@@ -31,6 +31,7 @@ export function changed() {
 export function replaceSnapshot(snap) {
   state.snap = snap;
   for (const id of Object.keys(snap.messages)) snap.messages[id].sort(byTS);
+  expire(Object.values(snap.statuses).flat());
   changed();
 }
 
@@ -55,7 +56,10 @@ const APPLY = {
   },
   views(s, { views }) { s.views = views; },
   home(s, { home }) { s.home = home; },
-  status(s, { channel, statuses }) { s.statuses[channel] = statuses; },
+  status(s, { channel, statuses }) {
+    s.statuses[channel] = statuses;
+    expire(statuses);
+  },
 };
 
 /** apply works one event of the stream into the snapshot. */
@@ -63,6 +67,11 @@ export function apply(event) {
   if (!state.snap) return;
   APPLY[event.kind]?.(state.snap, event);
   changed();
+}
+
+// A status goes by itself: nobody tells when its time is over.
+function expire(statuses) {
+  for (const s of statuses) setTimeout(changed, Math.max(0, Date.parse(s.until) - Date.now()) + 50);
 }
 
 function byTS(a, b) {
@@ -116,6 +125,11 @@ export function channelTitle(channel) {
   return personById(other)?.name ?? channel.name;
 }
 
+/** statusesOf are what the bot says it is doing in a channel's threads, as far as it still holds. */
+export function statusesOf(channel) {
+  return (state.snap.statuses[channel] ?? []).filter((s) => s.text && Date.parse(s.until) > Date.now());
+}
+
 const seen = new Map();
 
 /** markSeen notes that the person has read a channel up to now. */
@@ -130,4 +144,19 @@ export function unseen(channel) {
   const list = state.snap?.messages[channel] ?? [];
   if (!seen.has(key)) seen.set(key, list.at(-1)?.ts ?? '0');
   return list.filter((m) => m.ts > seen.get(key) && m.user !== state.route.as).length;
+}
+
+const started = Date.now() / 1000;
+const looked = new Map();
+
+/** lookedAs notes that the page has shown this person everything up to now. */
+export function lookedAs(person) {
+  looked.set(person, Object.values(state.snap.messages).reduce((last, list) => Math.max(last, Number(list.at(-1)?.ts ?? 0)), started));
+}
+
+/** callsFor counts the messages that name somebody or a group of theirs since the page last was that person. */
+export function callsFor(person) {
+  const since = looked.get(person.id) ?? started;
+  const names = [`<@${person.id}>`, `"${person.id}"`, ...state.snap.usergroups.filter((g) => g.members?.includes(person.id)).flatMap((g) => [`subteam^${g.id}`, `"${g.id}"`])];
+  return Object.values(state.snap.messages).flat().filter((m) => m.ts > since && m.user !== person.id && !m.ephemeral_to && names.some((n) => JSON.stringify([m.text, m.blocks]).includes(n))).length;
 }

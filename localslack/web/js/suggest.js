@@ -76,5 +76,11 @@ function candidates(query) {
   const groups = state.snap.usergroups.filter((g) => !g.disabled).map((g) => ({ handle: g.handle, about: g.name, names: [g.handle, g.name], face: avatar(g, 22) }));
   return [...people, ...groups]
     .filter((x) => x.names.some((n) => n?.toLowerCase().includes(query)))
-    .sort((a, b) => Number(Boolean(b.first)) - Number(Boolean(a.first)));
+    .sort((a, b) => rank(a, query) - rank(b, query));
+}
+
+// The app first, then names that begin as typed, then names that contain it.
+function rank(item, query) {
+  if (item.first) return 0;
+  return item.names.some((n) => n?.toLowerCase().startsWith(query)) ? 1 : 2;
 }

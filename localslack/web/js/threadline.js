@@ -4,7 +4,7 @@ import { avatar } from './avatar.js';
 import { clock } from './dates.js';
 import { h } from './dom.js';
 import { go } from './route.js';
-import { bot, me, personById, state } from './store.js';
+import { bot, me, personById, statusesOf } from './store.js';
 
 /** threadLine draws faces, number of replies and what the bot is doing there; nothing if there are none. */
 export function threadLine(m, replies) {
@@ -24,7 +24,7 @@ export function threadLine(m, replies) {
 
 /** statusOf is what the bot says it is doing in a thread, or null. */
 export function statusOf(channel, root) {
-  return (state.snap.statuses[channel] ?? []).find((s) => s.thread_ts === root && s.text) ?? null;
+  return statusesOf(channel).find((s) => s.thread_ts === root) ?? null;
 }
 
 /** statusNote draws "countersign is thinking…" with moving dots. */

@@ -3,7 +3,7 @@
 import { dayOf } from './dates.js';
 import { h, reconcile } from './dom.js';
 import { drawMessage } from './message.js';
-import { me, state } from './store.js';
+import { me, state, statusesOf } from './store.js';
 
 const GROUP_SECONDS = 300; // one author's messages within five minutes share one byline
 const NEAR_BOTTOM = 120;   // px from the end that count as "at the end"
@@ -24,7 +24,7 @@ export function drawTimeline(box, messages, place, where) {
 }
 
 function statusSig({ m }) {
-  return (state.snap.statuses[m.channel] ?? []).filter((s) => s.thread_ts === (m.thread_ts ?? m.ts)).map((s) => s.text).join();
+  return statusesOf(m.channel).filter((s) => s.thread_ts === (m.thread_ts ?? m.ts)).map((s) => s.text).join();
 }
 
 function entries(messages, place) {
