@@ -115,12 +115,12 @@ func TestHalfOpenConnectionIsNotReady(t *testing.T) {
 func TestPingsKeepAnIdleConnection(t *testing.T) {
 	t.Parallel()
 	short := quick()
-	short.Dead = 600 * time.Millisecond
+	short.Dead = 1500 * time.Millisecond
 	idle := make(chan struct{}, 2)
 	s := newServer(t, func(p *peer) {
 		p.hello()
 		go p.linger()
-		for range 24 { // twice the limit
+		for range 20 { // longer than the limit
 			ctx, stop := context.WithTimeout(context.Background(), patient)
 			err := p.ws.Ping(ctx)
 			stop()
@@ -128,7 +128,7 @@ func TestPingsKeepAnIdleConnection(t *testing.T) {
 				t.Errorf("ping: %v", err)
 				break
 			}
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond)
 		}
 		idle <- struct{}{}
 	})
