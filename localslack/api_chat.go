@@ -216,4 +216,3 @@ func (s *Server) chatPostEphemeral(c call) (reply, error) {
 	s.inspect(m)
 	return reply{"message_ts": m.TS}, nil
 }
-

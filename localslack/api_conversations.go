@@ -12,6 +12,7 @@ func conversationMethods() map[string]method {
 		"conversations.members": {run: (*Server).conversationsMembers, scope: "channels:read|groups:read|im:read", tier: tier4},
 		"conversations.history": {run: (*Server).conversationsHistory, tier: tier3},
 		"conversations.replies": {run: (*Server).conversationsReplies, tier: tier3},
+		"users.conversations":   {run: (*Server).usersConversations, scope: "channels:read|groups:read|im:read", tier: tier3},
 		"conversations.open":    {run: (*Server).conversationsOpen, scope: "im:write", tier: tier3},
 		"conversations.join":    {run: (*Server).conversationsJoin, scope: "channels:join", tier: tier3},
 	}
@@ -61,12 +62,25 @@ func scopePrefix(k ChannelKind) string {
 var typeNames = map[ChannelKind]string{Public: "public_channel", Private: "private_channel", Direct: "im", Multi: "mpim"}
 
 func (s *Server) conversationsList(c call) (reply, error) {
+	return s.listConversations(c, func(Channel) bool { return true })
+}
+
+// usersConversations lists the channels that the bot, or somebody, is in.
+func (s *Server) usersConversations(c call) (reply, error) {
+	user := c.args.str("user")
+	if user == "" {
+		user = s.ws.App().UserID
+	}
+	return s.listConversations(c, func(ch Channel) bool { return ch.Has(user) })
+}
+
+func (s *Server) listConversations(c call, want func(Channel) bool) (reply, error) {
 	types := c.args.list("types")
 	if len(types) == 0 {
 		types = []string{"public_channel"}
 	}
 	all := slices.DeleteFunc(s.ws.Channels(s.ws.App().UserID), func(ch Channel) bool {
-		return !slices.Contains(types, typeNames[ch.Kind]) || ch.Archived && c.args.flag("exclude_archived", false)
+		return !want(ch) || !slices.Contains(types, typeNames[ch.Kind]) || ch.Archived && c.args.flag("exclude_archived", false)
 	})
 	page, next, err := pageOf(all, c.args, 1000)
 	if err != nil {

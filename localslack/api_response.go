@@ -11,6 +11,10 @@ import (
 func (s *Server) serveResponse(w http.ResponseWriter, r *http.Request) {
 	key := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 	a, _, err := readArgs(r)
+	if f, broken := s.faults.api("response_url"); broken && f.breaks() && !f.AfterStore {
+		s.finish(w, "response_url", a, s.playFault(r.Context(), "response_url", f))
+		return
+	}
 	if err != nil {
 		http.Error(w, "invalid_payload", http.StatusBadRequest)
 		return

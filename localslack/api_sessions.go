@@ -10,6 +10,10 @@ func sessionMethods() map[string]method {
 	return map[string]method{
 		"assistant.threads.setStatus": {run: (*Server).threadsSetStatus, scope: "chat:write", tier: special},
 		"agents.sessions.setStatus":   {run: (*Server).sessionsSetStatus, scope: "chat:write", tier: tier3},
+		"agents.sessions.rename":      {run: (*Server).sessionsRename, scope: "chat:write", tier: tier3},
+		// the rest of the agent view is only shown in the agent's own tab, which is not played
+		"assistant.threads.setTitle":            {run: (*Server).agentOnly, scope: "assistant:write", tier: tier4},
+		"assistant.threads.setSuggestedPrompts": {run: (*Server).agentOnly, scope: "assistant:write", tier: tier4},
 	}
 }
 
@@ -57,4 +61,27 @@ func (s *Server) sessionsSetStatus(c call) (reply, error) {
 		ch.putStatus(Status{Channel: room.ID, ThreadTS: thread, Text: text, State: state, Until: s.cfg.Now().Add(time.Hour)})
 		return nil
 	})
+}
+
+func (s *Server) sessionsRename(c call) (reply, error) {
+	title := c.args.str("title")
+	switch n := utf8.RuneCountInString(title); {
+	case !s.cfg.App.IsAgent:
+		return nil, refuse("feature_disabled")
+	case c.args.str("thread_ts") == "":
+		return nil, refuse("thread_ts_required")
+	case n < 1 || n > 200:
+		return nil, refuse("invalid_arguments", "[ERROR] title: 1 to 200 characters")
+	}
+	return reply{}, s.ws.update(func(ch *change) error {
+		_, err := ch.roomForPost(c.args.str("channel"), c.args.str("thread_ts"))
+		return err
+	})
+}
+
+func (s *Server) agentOnly(call) (reply, error) {
+	if !s.cfg.App.IsAgent {
+		return nil, refuse("not_agent_app")
+	}
+	return reply{}, nil
 }

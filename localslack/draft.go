@@ -135,4 +135,3 @@ func first(x []any) any {
 	}
 	return x[0]
 }
-

@@ -28,13 +28,21 @@ func (f APIFault) breaks() bool {
 
 // DeliveryFault changes how envelopes reach the app.
 type DeliveryFault struct {
-	Type      string          // envelope type or inner type (app_mention, block_actions …); empty: all
-	Times     int             // how many envelopes; 0: all until cleared
-	Drop      bool            // never sent, as into a dead socket: the ack clock runs
-	Delay     time.Duration   // sent later; the ack clock starts then
-	Copies    []time.Duration // sent again after these waits, same event_id, no retry marks
-	NewIDs    bool            // the copies get event_ids of their own
-	HoldUntil string          // sent right after the next event of this inner type: swaps their order
+	Type      string        // envelope type or inner type (app_mention, block_actions …); empty: all
+	Times     int           // how many envelopes; 0: all until cleared
+	Drop      bool          // never sent, as into a dead socket: the ack clock runs
+	Delay     time.Duration // sent later; the ack clock starts then
+	Copies    []Copy        // sent again
+	HoldUntil string        // sent right after the next event of this inner type: swaps their order
+}
+
+// Copy is one more delivery of an envelope, by default with the same event_id
+// in a new envelope and without a retry mark.
+type Copy struct {
+	After        time.Duration // after the first
+	Attempt      int           // what its retry mark says
+	NewEventID   bool          // under an event_id of its own
+	SameEnvelope bool          // under the envelope_id of the first
 }
 
 // faults holds what is broken at the moment.

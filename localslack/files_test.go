@@ -218,6 +218,10 @@ func TestDirectory(t *testing.T) {
 	if got := fmt.Sprint(len(r.Body["channels"].([]any))); got != "3" {
 		t.Errorf("%s channels", got)
 	}
+	r = a.call("users.conversations", map[string]any{"types": "public_channel,private_channel"})
+	if got := len(r.Body["channels"].([]any)); got != 2 {
+		t.Errorf("the bot is in %d channels", got)
+	}
 	ch := a.call("conversations.info", map[string]any{"channel": "C0QUIET", "include_num_members": true}).Body["channel"].(map[string]any)
 	if ch["is_member"] != false || ch["num_members"] != 2.0 || ch["is_private"] != false {
 		t.Errorf("conversations.info: %v", ch)

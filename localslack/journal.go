@@ -56,7 +56,7 @@ func openJournal(dir string, w *Workspace) (*journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("local Slack journal: %w", err)
 	}
-	good, err := w.readBack(f)
+	lines, good, err := w.readBack(f)
 	if err == nil {
 		err = errors.Join(f.Truncate(good), seekTo(f, good))
 	}
@@ -64,7 +64,64 @@ func openJournal(dir string, w *Workspace) (*journal, error) {
 		f.Close()
 		return nil, fmt.Errorf("local Slack journal %s: %w", path, err)
 	}
-	return &journal{file: f}, nil
+	j := &journal{file: f}
+	if live := w.live(); lines > compactAfter && lines > 3*len(live) {
+		return j.compact(path, w.seq, live)
+	}
+	return j, nil
+}
+
+// compactAfter is how many lines a journal has before it is worth rewriting.
+const compactAfter = 1000
+
+// live is one record for each subject as it stands.
+func (w *Workspace) live() []record {
+	var out []record
+	add := func(kind string, v any) { out = append(out, record{Kind: kind, Value: v}) }
+	for _, p := range sortedBy(w.people, func(p Person) string { return p.ID }) {
+		add(kindPerson, p)
+	}
+	for _, g := range sortedBy(w.usergroups, func(g Usergroup) string { return g.ID }) {
+		add(kindUsergroup, g)
+	}
+	for _, c := range sortedBy(w.channels, func(c Channel) string { return c.ID }) {
+		add(kindChannel, c)
+		for _, m := range w.messages[c.ID] {
+			add(kindMessage, m)
+		}
+	}
+	for _, f := range sortedBy(w.files, func(f File) string { return f.ID }) {
+		add(kindFile, f)
+	}
+	for _, v := range sortedBy(w.homes, func(v View) string { return v.User }) {
+		add(kindHome, v)
+		add(kindViews, viewStack{User: v.User, Views: w.views[v.User]})
+	}
+	for user, stack := range w.views {
+		if _, done := w.homes[user]; !done {
+			add(kindViews, viewStack{User: user, Views: stack})
+		}
+	}
+	for _, o := range w.unsent {
+		add(kindEvent, o)
+	}
+	return out
+}
+
+// compact writes the records to a new file and puts it in the place of the
+// old one.
+func (j *journal) compact(path string, seq int64, live []record) (*journal, error) {
+	defer j.file.Close()
+	f, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("local Slack journal: %w", err)
+	}
+	fresh := &journal{file: f}
+	if err := errors.Join(fresh.append(seq, live), f.Sync(), os.Rename(path+".new", path)); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("local Slack journal: %w", err)
+	}
+	return fresh, nil
 }
 
 func seekTo(f *os.File, offset int64) error {
@@ -72,21 +129,22 @@ func seekTo(f *os.File, offset int64) error {
 	return err
 }
 
-// readBack applies every whole line and returns where the next one starts.
-func (w *Workspace) readBack(r io.Reader) (int64, error) {
-	var good int64
+// readBack applies every whole line; it returns their number and where the
+// next one starts.
+func (w *Workspace) readBack(r io.Reader) (lines int, good int64, err error) {
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return good, nil // a line without its end was cut by a crash
+			return lines, good, nil // a line without its end was cut by a crash
 		}
 		if err != nil {
-			return good, err
+			return lines, good, err
 		}
 		if err := w.apply(line); err != nil {
-			return good, fmt.Errorf("line %d: %w", n, err)
+			return lines, good, fmt.Errorf("line %d: %w", n, err)
 		}
+		lines = n
 		good += int64(len(line))
 	}
 }

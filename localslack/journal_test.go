@@ -1,9 +1,11 @@
 package localslack_test
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,6 +112,42 @@ func TestACutLastLineLosesOnlyItself(t *testing.T) {
 	defer third.Close()
 	if got := third.Workspace().Messages("C0QUIET", ""); len(got) != 2 {
 		t.Errorf("after writing on: %v", got)
+	}
+}
+
+func TestALongJournalIsRewritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := started(t, dir)
+	m, err := s.Say(t.Context(), localslack.Post{User: "U0ANA", Channel: "C0QUIET", Text: "first"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 1100 {
+		if _, err := s.EditMessage(t.Context(), "U0ANA", "C0QUIET", m.TS, fmt.Sprint("edit ", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Say(t.Context(), localslack.Post{User: "U0ANA", Channel: "C0OPS", Text: "@countersign unheard"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := started(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "slack.jsonl"))
+	if lines := strings.Count(string(raw), "\n"); err != nil || lines > 50 {
+		t.Errorf("%d lines are left: %v", lines, err)
+	}
+	again := started(t, dir)
+	defer again.Close()
+	if got, _ := again.Workspace().Message("C0QUIET", m.TS); got.Text != "edit 1099" || got.Version != 1101 {
+		t.Errorf("got %q, version %d", got.Text, got.Version)
+	}
+	if n := strings.Count(string(raw), `"kind":"event"`); n != 2 { // a mention and its message
+		t.Errorf("%d undelivered events are left", n)
 	}
 }
 

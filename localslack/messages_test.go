@@ -197,6 +197,10 @@ func TestResponseURL(t *testing.T) {
 	ws.ExpectGone(c)
 	send(url, `{"text":"fifth"}`)
 	ws.Expect(slacktest.Text("fifth"))
+	ws.Server.BreakAPI(localslack.APIFault{Method: "response_url", Times: 1, Status: 500})
+	if code, _ := send(url, `{"text":"broken"}`); code != 500 {
+		t.Errorf("with a fault: %d", code)
+	}
 	if code, body := send(url, `{"text":"sixth"}`); code != 404 || body != "used_url" {
 		t.Errorf("the sixth use: %d %q", code, body)
 	}

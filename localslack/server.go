@@ -27,6 +27,7 @@ type Server struct {
 	http    *http.Server
 	done    chan struct{}
 	served  chan struct{}
+	stop    context.CancelFunc // ends the requests that wait
 }
 
 // New makes a server and reads back what Config.Dir holds. Start serves it.
@@ -69,7 +70,11 @@ func (s *Server) Start(l net.Listener) error {
 	s.ws.mu.Lock()
 	s.ws.base = s.base
 	s.ws.mu.Unlock()
-	s.http = &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.http = &http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx },
+	}
 	go func() {
 		defer close(s.served)
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -97,10 +102,11 @@ func (s *Server) Close() error {
 	s.socket.closeAll()
 	var err error
 	if s.http != nil {
+		s.stop()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if s.http.Shutdown(ctx) != nil {
-			err = s.http.Close() // event streams and hanging faults never end by themselves
+			err = s.http.Close()
 		}
 		<-s.served
 	}

@@ -50,6 +50,8 @@ type envelope struct {
 	attempt int
 	reason  string
 	accepts bool
+	id      string          // envelope_id; empty: a new one
+	copy    bool            // a copy is never tried again
 	done    func(ackResult) // interactive and commands: called once
 }
 
@@ -111,6 +113,7 @@ func (k *socket) send(env envelope) {
 		k.mu.Unlock()
 		return
 	}
+	env.id = newUUID()
 	k.later(f.Delay, func() {
 		if f.Drop {
 			k.depart(env, nil)
@@ -118,13 +121,25 @@ func (k *socket) send(env envelope) {
 		}
 		k.forward(env)
 	})
-	for _, wait := range f.Copies {
-		second := env
-		if f.NewIDs {
-			second = k.withNewID(env)
-		}
-		k.later(f.Delay+wait, func() { k.forward(second) })
+	for _, c := range f.Copies {
+		copied := k.copied(env, c)
+		k.later(f.Delay+c.After, func() { k.forward(copied) })
 	}
+}
+
+// copied is the envelope as its copy goes out.
+func (k *socket) copied(env envelope, c Copy) envelope {
+	if c.NewEventID {
+		env = k.withNewID(env)
+	}
+	if !c.SameEnvelope {
+		env.id = ""
+	}
+	if c.Attempt > 0 {
+		env.attempt, env.reason = c.Attempt, "timeout"
+	}
+	env.copy = true
+	return env
 }
 
 // withNewID is the same event under an id of its own, as Slack once sent them.
@@ -198,7 +213,11 @@ func (k *socket) nobodyThere(env envelope) {
 // depart sends the envelope on the connection and starts its clock; without a
 // connection it goes nowhere, as into a dead socket.
 func (k *socket) depart(env envelope, c *conn) {
-	id := newUUID()
+	id := env.id
+	if id == "" {
+		id = newUUID()
+	}
+	env.id = "" // the next try has one of its own
 	f := &flight{env: env, id: id, conn: c, sent: k.s.wall()}
 	d := Delivery{
 		Kind: env.kind, Inner: env.inner, EventID: env.eventID, EnvelopeID: id, Attempt: env.attempt, Sent: f.sent, Result: DeliveryWaiting,
@@ -252,7 +271,7 @@ func (k *socket) failed(env envelope) {
 		return
 	}
 	waits := k.s.cfg.Timing.Retries
-	if env.attempt >= len(waits) {
+	if env.copy || env.attempt >= len(waits) {
 		go k.forget(env) // the workspace may be locked here
 		return
 	}

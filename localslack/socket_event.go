@@ -67,4 +67,3 @@ func (w *Workspace) outerEvent(e Event) outEvent {
 	})
 	return outEvent{ID: id, Inner: inner, Payload: raw}
 }
-

@@ -3,6 +3,7 @@ package localslack_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -143,17 +144,37 @@ func TestDeliveryFaults(t *testing.T) {
 	})
 	t.Run("copies with one id", func(t *testing.T) {
 		t.Parallel()
-		ids := copies(t, localslack.DeliveryFault{Type: "app_mention", Times: 1, Copies: []time.Duration{0, time.Millisecond}})
+		ids := copies(t, localslack.DeliveryFault{Type: "app_mention", Times: 1, Copies: []localslack.Copy{{}, {After: time.Millisecond}}})
 		if len(ids) != 1 {
 			t.Errorf("event ids %v, want one", ids)
 		}
 	})
 	t.Run("copies with ids of their own", func(t *testing.T) {
 		t.Parallel()
-		ids := copies(t, localslack.DeliveryFault{Type: "app_mention", Times: 1, Copies: []time.Duration{0, time.Millisecond}, NewIDs: true})
+		ids := copies(t, localslack.DeliveryFault{Type: "app_mention", Times: 1, Copies: []localslack.Copy{{NewEventID: true}, {NewEventID: true, After: time.Millisecond}}})
 		if len(ids) != 3 {
 			t.Errorf("event ids %v, want three", ids)
 		}
+	})
+	t.Run("marked copies, one envelope id used twice", func(t *testing.T) {
+		t.Parallel()
+		ws := slacktest.New(t, mentionsOnly)
+		a := connected(t, ws)
+		ws.Server.BreakDelivery(localslack.DeliveryFault{Type: "app_mention", Times: 1, Copies: []localslack.Copy{
+			{After: 20 * time.Millisecond, Attempt: 1}, {After: 40 * time.Millisecond}, {After: 60 * time.Millisecond, Attempt: 1, SameEnvelope: true},
+		}})
+		ws.User("ana").Says("#ops", "@countersign hi")
+		var attempts []int
+		ids := map[string]int{}
+		for range 4 {
+			e := a.take("app_mention")
+			attempts = append(attempts, e.RetryAttempt)
+			ids[e.ID]++
+		}
+		if !slices.Equal(attempts, []int{0, 1, 0, 1}) || len(ids) != 3 {
+			t.Errorf("attempts %v, envelopes %v", attempts, ids)
+		}
+		ws.ExpectAcked()
 	})
 	t.Run("swapped", func(t *testing.T) {
 		t.Parallel()
