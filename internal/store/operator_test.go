@@ -3,109 +3,119 @@ package store_test
 import (
 	"errors"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"countersign/agent"
-	"countersign/approvals"
+	"countersign/internal/audit"
 	"countersign/internal/store/storetest"
 )
 
-func TestTheWholeHasEverything(t *testing.T) {
+func TestOrder(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
-		run, a := db.Awaiting(t, "1")
-		now := db.Clock.Now()
-		m := agent.Message{ID: "m1", Run: run, Kind: agent.FollowUp, From: storetest.Asker(), Text: "hurry", At: now}
+		run, _ := db.Awaiting(t, "1.1")
+		entry := audit.Entry{Kind: "run.stop", Run: run, Via: "cli, somebody@here"}
+		m := agent.Message{ID: "m1", Run: run, Kind: agent.Stop, Text: "stop", At: db.Clock.Now()}
+		if err := db.Order(t.Context(), run, &m, entry); err != nil {
+			t.Fatal(err)
+		}
+		if rung := db.Bell.Take(); len(rung) != 1 || rung[0] != run {
+			t.Errorf("rung: %v", rung)
+		}
+		w, err := db.Load(t.Context(), run)
+		if err != nil || len(w.Inbox) != 1 || w.Inbox[0].Kind != agent.Stop || w.Run.Wake <= w.Run.Seen {
+			t.Fatalf("%+v, %v", w, err)
+		}
+		wake := w.Run.Wake
+		if err := db.Order(t.Context(), run, nil, audit.Entry{Kind: "run.resume", Run: run, Via: "cli, somebody@here"}); err != nil {
+			t.Fatal(err)
+		}
+		if w, err = db.Load(t.Context(), run); err != nil || w.Run.Wake != wake+1 || len(w.Inbox) != 1 {
+			t.Errorf("%+v, %v", w, err)
+		}
+		entries, err := db.AuditEntries(t.Context(), 0, 100)
+		if err != nil || len(entries) < 2 || entries[len(entries)-2].Kind != "run.stop" || entries[len(entries)-1].Via != "cli, somebody@here" {
+			t.Errorf("audit: %+v, %v", entries, err)
+		}
+	})
+}
+
+func TestOrderToNobody(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		ended := db.Start(t, "1.1")
+		r, f := db.Claimed(t, ended, "worker")
+		r.State, r.EndedAt = agent.Cancelled, db.Clock.Now()
+		if _, err := db.Commit(t.Context(), f, agent.Change{Run: &r, Park: true}); err != nil {
+			t.Fatal(err)
+		}
+		before, _, err := db.AuditHead(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for run, want := range map[string]error{ended: agent.ErrSettled, "r_none": agent.ErrNotFound} {
+			m := agent.Message{ID: "m" + run, Run: run, Kind: agent.Stop, At: db.Clock.Now()}
+			for _, message := range []*agent.Message{nil, &m} {
+				if err := db.Order(t.Context(), run, message, audit.Entry{Kind: "run.stop", Run: run}); !errors.Is(err, want) {
+					t.Errorf("%s: %v", run, err)
+				}
+			}
+		}
+		if after, _, err := db.AuditHead(t.Context()); err != nil || after != before {
+			t.Errorf("an order that did not count was audited: %d, %d, %v", before, after, err)
+		}
+	})
+}
+
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		run, approval := db.Awaiting(t, "1.1")
+		if err := db.Wish(t.Context(), []agent.Wish{{Subject: "approval/" + approval.ID + "/card/C1", Channel: "C1"}, {Subject: "home/U1"}}, db.Clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+		m := agent.Message{ID: "m1", Run: run, Kind: agent.FollowUp, Text: "and quickly", At: db.Clock.Now()}
 		if err := db.Tell(t.Context(), m, ""); err != nil {
 			t.Fatal(err)
 		}
-		if err := db.Record(t.Context(), verdict(&a, approvals.Rejected, "U2", now)); err != nil {
-			t.Fatal(err)
-		}
-		_, step, err := db.Step(t.Context(), run, 1)
+		w, err := db.Whole(t.Context(), run)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, f := db.Claimed(t, run, "worker")
-		refused := *step
-		refused.State = agent.StepRefused
-		_, err = db.Commit(t.Context(), f, agent.Change{
-			Steps: []agent.StepChange{{From: agent.StepAwaiting, Step: refused}}, Consumed: []agent.Consumed{{ID: "m1", Turn: 1}},
-		})
-		if err != nil {
-			t.Fatal(err)
+		if w.Run.ID != run || len(w.Turns) != 1 || len(w.Steps) != 1 || len(w.Inbox) != 1 || len(w.Audit) != 2 {
+			t.Errorf("%+v", w)
 		}
-		h, err := db.Whole(t.Context(), run)
-		if err != nil {
-			t.Fatal(err)
+		if len(w.Approvals) != 1 || string(w.Approvals[0].Current().Args) != `{"id":"doc_42"}` {
+			t.Errorf("approvals: %+v", w.Approvals)
 		}
-		m.Turn = 1
-		if diff := cmp.Diff([]agent.Message{m}, h.Inbox, instants()); diff != "" {
-			t.Error(diff)
+		var subjects []string
+		for _, d := range w.Deliveries {
+			subjects = append(subjects, d.Subject)
 		}
-		if h.Run.ID != run || len(h.Turns) != 1 || len(h.Steps) != 1 || h.Steps[0].State != agent.StepRefused {
-			t.Errorf("whole: %+v", h)
+		if len(subjects) != 2 || subjects[0] != "approval/"+approval.ID+"/card/C1" || subjects[1] != "run/"+run+"/progress" {
+			t.Errorf("deliveries: %v", subjects)
 		}
-		if len(h.Approvals) != 1 || h.Approvals[0].State != approvals.Rejected || len(h.Approvals[0].Decisions) != 1 {
-			t.Errorf("approvals: %+v", h.Approvals)
-		}
-		var kinds []string
-		for _, e := range h.Audit {
-			kinds = append(kinds, e.Kind)
-		}
-		if diff := cmp.Diff([]string{"run.started", "approval.opened", "approval.rejected"}, kinds); diff != "" {
-			t.Error(diff)
-		}
-		// What the run goes on with has no place for what is settled.
-		if w, err := db.Load(t.Context(), run); err != nil || len(w.Approvals) != 0 || len(w.Inbox) != 0 {
-			t.Errorf("load: %+v, %v", w, err)
-		}
-		if _, err := db.Whole(t.Context(), "rnone"); !errors.Is(err, agent.ErrNotFound) {
-			t.Errorf("whole of nothing: %v", err)
+		if _, err := db.Whole(t.Context(), "r_none"); !errors.Is(err, agent.ErrNotFound) {
+			t.Errorf("none: %v", err)
 		}
 	})
 }
 
-func TestCasesLists(t *testing.T) {
+func TestCases(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
-		_, a := db.Awaiting(t, "1")
-		for _, all := range []bool{false, true} {
-			if got, err := db.Cases(t.Context(), all, 10); err != nil || len(got) != 1 {
-				t.Errorf("before, all %v: %d, %v", all, len(got), err)
-			}
+		_, approval := db.Awaiting(t, "1.1")
+		pending, err := db.Cases(t.Context(), false, 10)
+		if err != nil || len(pending) != 1 || pending[0].Approval.ID != approval.ID || pending[0].Step.Tool != "delete_document" {
+			t.Fatalf("%+v, %v", pending, err)
 		}
-		if err := db.Record(t.Context(), verdict(&a, approvals.Approved, "U2", db.Clock.Now())); err != nil {
+		if _, err := db.Writer().ExecContext(t.Context(), "UPDATE approvals SET state = 'expired', settled_at = 1"); err != nil {
 			t.Fatal(err)
 		}
-		all, err := db.Cases(t.Context(), true, 10)
-		if err != nil || len(all) != 1 || all[0].Approval.ID != a.ID || all[0].Step.N != 1 {
-			t.Errorf("all: %+v, %v", all, err)
-		}
-		if pending, err := db.Cases(t.Context(), false, 10); err != nil || len(pending) != 0 {
+		if pending, err = db.Cases(t.Context(), false, 10); err != nil || len(pending) != 0 {
 			t.Errorf("pending: %+v, %v", pending, err)
 		}
-	})
-}
-
-func TestForget(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
-		then := db.Clock.Now()
-		in := storetest.Mention("1", then)
-		if _, err := db.Accept(t.Context(), in); err != nil {
-			t.Fatal(err)
-		}
-		if n, err := db.Forget(t.Context(), then); err != nil || n != 0 {
-			t.Errorf("forgot %d rows that are not older, %v", n, err)
-		}
-		if n, err := db.Forget(t.Context(), then.Add(time.Second)); err != nil || n != 1 {
-			t.Errorf("forgot %d rows, %v", n, err)
-		}
-		if fresh, err := db.SeenEvent(t.Context(), in.Key, db.Clock.Now()); err != nil || !fresh {
-			t.Errorf("the key is still there: %v", err)
+		if all, err := db.Cases(t.Context(), true, 10); err != nil || len(all) != 1 {
+			t.Errorf("all: %+v, %v", all, err)
 		}
 	})
 }
