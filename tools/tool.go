@@ -84,6 +84,14 @@ type Result struct {
 	Effect  string   // one line for "Changed: …"; empty: nothing changed
 	Sources []string // what was read (file, table, address), for the card of a later call
 	Table   *Table   // the same as a table, when it is one
+	Files   []File   // what is not text, for people: a chart
+}
+
+// File is a result that is not text. The model is told of it in the text of the result.
+type File struct {
+	Name  string // "chart.png"; no path
+	MIME  string // "image/png"
+	Bytes []byte
 }
 
 // Table is tabular output.
