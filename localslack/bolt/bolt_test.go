@@ -58,6 +58,7 @@ func start(t *testing.T, ws *slacktest.Slack) {
 }
 
 func TestBolt(t *testing.T) {
+	t.Parallel()
 	ws := slacktest.New(t)
 	ws.Wait = 20 * time.Second
 	start(t, ws)
@@ -93,6 +94,7 @@ func TestBolt(t *testing.T) {
 // TestBoltReconnects lets Slack refresh the connection: Bolt opens a new one
 // and gets what was said meanwhile by the retries.
 func TestBoltReconnects(t *testing.T) {
+	t.Parallel()
 	ws := slacktest.New(t, func(c *localslack.Config) {
 		c.Timing.Retries = []time.Duration{0, 500 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second, time.Second, 2 * time.Second, 3 * time.Second}
 		c.Timing.Warning = 10 * time.Millisecond
