@@ -17,7 +17,7 @@ type pageAct struct {
 	ThreadTS string                                `json:"thread_ts"`
 	Text     string                                `json:"text"`
 	Files    []Upload                              `json:"files"`
-	Name     string                                `json:"name"`   // of a reaction or a command
+	Name     string                                `json:"name"`   // of a reaction, a command or a fault
 	Remove   bool                                  `json:"remove"` // the reaction
 	ViewID   string                                `json:"view_id"`
 	BlockID  string                                `json:"block_id"`
@@ -44,6 +44,7 @@ func (p *page) acts() map[string]actFunc {
 	return map[string]actFunc{
 		"say": p.say, "edit": p.edit, "delete": p.remove, "react": p.react, "join": p.join, "direct": p.direct,
 		"home": p.openHome, "click": p.click, "slash": p.slash, "submit": p.submit, "close": p.close,
+		"break": p.breakIt,
 	}
 }
 

@@ -72,6 +72,8 @@ func (p *page) event(me Person, c Change) map[string]any {
 		return map[string]any{"kind": "status", "channel": c.Channel, "statuses": filled(ws.Statuses(c.Channel))}
 	case ChangeNotice:
 		return noticeEvent(ws.Notices(me.ID))
+	case ChangeSocket:
+		return map[string]any{"kind": "sockets", "sockets": p.server.Connections()}
 	case ChangeReset:
 		return map[string]any{"kind": "reset"}
 	}

@@ -30,6 +30,7 @@ type pageState struct {
 	Statuses   map[string][]Status      `json:"statuses"` // by channel
 	Views      []View                   `json:"views"`    // the top of the stack is last
 	Home       *View                    `json:"home"`
+	Sockets    int                      `json:"sockets"` // the app's open connections
 }
 
 // pageMessage is a message with its files described instead of named.
@@ -66,6 +67,7 @@ func (p *page) screen(me Person) pageState {
 		Scenes: filled(p.config.Scenes), Commands: filled(p.server.cfg.App.Commands), People: filled(ws.People()), Usergroups: filled(ws.Usergroups()),
 		Channels: filled(p.channels(me)), Messages: map[string][]pageMessage{}, Statuses: map[string][]Status{},
 		Views: filled(ws.Views(me.ID)), Home: p.home(me),
+		Sockets: p.server.Connections(),
 	}
 	for _, c := range s.Channels {
 		s.Messages[c.ID] = p.messages(c.ID, me)

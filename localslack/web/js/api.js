@@ -2,6 +2,7 @@
 
 import { apply, changed, replaceSnapshot, state } from './store.js';
 import { toast } from './toast.js';
+import { t } from './words.js';
 
 /** ApiError carries Slack's error code for something a person tried. */
 export class ApiError extends Error {
@@ -48,8 +49,8 @@ const EXPLAIN = {
 
 /** explain says in a sentence what went wrong. */
 export function explain(err) {
-  if (!(err instanceof ApiError)) return 'The server cannot be reached. Is the demo still running?';
-  return EXPLAIN[err.code] ?? `That did not work: ${err.code}.`;
+  if (!(err instanceof ApiError)) return t('The server cannot be reached. Is the demo still running?');
+  return EXPLAIN[err.code] ? t(EXPLAIN[err.code]) : t('That did not work: {code}.', { code: err.code });
 }
 
 /** load fetches the snapshot for a person (the server chooses one if the id is empty). */

@@ -6,6 +6,7 @@ import { link } from './inline.js';
 import { openMenu } from './menu.js';
 import { me } from './store.js';
 import { plainText, textNodes } from './text.js';
+import { t } from './words.js';
 
 /** hooks are the attributes by which tests find an element, and focus finds it back after a redraw. */
 export function hooks(block, element) {
@@ -63,11 +64,11 @@ export function feedback(element, { surface, block }) {
 /** overflow draws the three dots and their menu. */
 export function overflow(element, { surface, block }) {
   const el = h('button', {
-    class: 'button overflow', type: 'button', 'aria-label': 'More', 'aria-haspopup': 'menu', data: { testid: 'overflow', ...hooks(block, element) },
+    class: 'button overflow', type: 'button', 'aria-label': t('More'), 'aria-haspopup': 'menu', data: { testid: 'overflow', ...hooks(block, element) },
     on: { click: () => openMenu(el, (element.options ?? []).map((option) => ({
       label: plainText(option.text), hint: plainText(option.description), data: { value: option.value },
       pick: () => surface.press(el, block, element, { selected: { selected_option: option } }),
-    })), 'More') },
+    })), t('More')) },
   }, icon('more', 16));
   return el;
 }

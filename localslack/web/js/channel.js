@@ -7,11 +7,12 @@ import { clear, fill, h } from './dom.js';
 import { icon } from './icons.js';
 import { personMenu } from './people.js';
 import { go } from './route.js';
-import { bot, channelById, channelMessages, channelTitle, markSeen, me, state, changed } from './store.js';
+import { bot, channelById, channelMessages, channelTitle, markSeen, me, myName, state, changed } from './store.js';
 import { drawTimeline } from './timeline.js';
+import { t } from './words.js';
 
 const head = h('header', { class: 'pane-head' });
-const list = h('div', { class: 'timeline', role: 'log', 'aria-label': 'Messages', tabindex: '0', data: { testid: 'timeline' } });
+const list = h('div', { class: 'timeline', role: 'log', tabindex: '0', data: { testid: 'timeline', 'say-label': 'Messages' } });
 const foot = h('div', { class: 'pane-foot' });
 
 /** composer is the channel's box; the scenes fill it. */
@@ -41,10 +42,10 @@ function drawMessages(channel, messages) {
 }
 
 function drawNothing() {
-  fill(head, backButton(), h('h1', null, 'No channel'), headTools());
+  fill(head, backButton(), h('h1', null, t('No channel')), headTools());
   clear(list);
   list.classList.add('empty');
-  fill(list, h('p', { class: 'muted centered' }, 'There is no channel here that you may see.'));
+  fill(list, h('p', { class: 'muted centered' }, t('There is no channel here that you may see.')));
   fill(foot);
   foot.shown = '';
 }
@@ -60,15 +61,15 @@ function paneHead(channel) {
 }
 
 function backButton() {
-  return h('button', { type: 'button', class: 'iconbutton back', 'aria-label': 'Back to channels', data: { testid: 'back' }, on: { click: () => go({ nav: true }) } }, icon('back', 20));
+  return h('button', { type: 'button', class: 'iconbutton back', 'aria-label': t('Back to channels'), data: { testid: 'back' }, on: { click: () => go({ nav: true }) } }, icon('back', 20));
 }
 
 /** headTools are the buttons at the right of a pane's head. */
 export function headTools(channel) {
-  const who = h('button', { type: 'button', class: 'whoami', 'aria-label': `You are ${me()?.real_name || me()?.name}. Be somebody else`, data: { testid: 'person-menu', focus: 'person-menu' }, on: { click: () => personMenu(who) } }, avatar(me(), 28));
+  const who = h('button', { type: 'button', class: 'whoami', 'aria-label': t('You are {name}. Be somebody else', { name: myName() }), data: { testid: 'person-menu', focus: 'person-menu' }, on: { click: () => personMenu(who) } }, avatar(me(), 28));
   return h('div', { class: 'head-tools' },
-    channel && channel.kind !== 'im' && h('span', { class: 'members', title: `${channel.members.length} members` }, channel.members.slice(0, 3).map((id) => avatar(state.snap.people.find((p) => p.id === id), 20)), String(channel.members.length)),
-    state.snap.scenes.length > 0 && h('button', { type: 'button', class: 'button small try', 'aria-pressed': String(state.panel === 'try'), data: { testid: 'try-toggle', focus: 'try-toggle' }, on: { click: toggleTry } }, icon('spark', 15), h('span', null, 'Try these')),
+    channel && channel.kind !== 'im' && h('span', { class: 'members', title: t('{n} members', { n: channel.members.length }) }, channel.members.slice(0, 3).map((id) => avatar(state.snap.people.find((p) => p.id === id), 20)), String(channel.members.length)),
+    state.snap.scenes.length > 0 && h('button', { type: 'button', class: 'button small try', 'aria-pressed': String(state.panel === 'try'), data: { testid: 'try-toggle', focus: 'try-toggle' }, on: { click: toggleTry } }, icon('spark', 15), h('span', null, t('Try these'))),
     who);
 }
 
@@ -88,8 +89,8 @@ export function narrow() {
 function welcome(channel) {
   const name = channelTitle(channel);
   return h('div', { class: 'welcome' },
-    h('h2', null, channel.kind === 'im' ? `Here you and ${name} are alone` : `This is the beginning of #${name}`),
-    h('p', null, channel.kind === 'im' ? 'What you write here goes straight to the app.' : `Mention @${bot()?.name ?? 'the app'} to ask it for something. Its answers come as a thread under your message.`));
+    h('h2', null, t(channel.kind === 'im' ? 'Here you and {name} are alone' : 'This is the beginning of #{name}', { name })),
+    h('p', null, channel.kind === 'im' ? t('What you write here goes straight to the app.') : t('Mention @{name} to ask it for something. Its answers come as a thread under your message.', { name: bot()?.name })));
 }
 
 function drawFoot(channel) {
@@ -100,13 +101,13 @@ function drawFoot(channel) {
     fill(foot, member && !channel.archived ? composer.el : outside(channel));
   }
   const title = channel.kind === 'im' ? channelTitle(channel) : `#${channel.name}`;
-  composer.show({ user: state.route.as, channel: channel.id, thread: '' }, `Message ${title} as ${me()?.real_name || me()?.name}`);
+  composer.show({ user: state.route.as, channel: channel.id, thread: '' }, t('Message {place} as {name}', { place: title, name: myName() }));
 }
 
 function outside(channel) {
-  if (channel.archived) return h('p', { class: 'muted centered' }, 'This channel is archived.');
-  return h('div', { class: 'joinbar' }, h('span', null, `You are looking at #${channel.name} from outside.`),
-    h('button', { type: 'button', class: 'button primary', data: { testid: 'join' }, on: { click: () => attempt('join', { channel: channel.id }) } }, 'Join'));
+  if (channel.archived) return h('p', { class: 'muted centered' }, t('This channel is archived.'));
+  return h('div', { class: 'joinbar' }, h('span', null, t('You are looking at #{name} from outside.', { name: channel.name })),
+    h('button', { type: 'button', class: 'button primary', data: { testid: 'join' }, on: { click: () => attempt('join', { channel: channel.id }) } }, t('Join')));
 }
 
 // A question to the app is answered in a thread: open it, so that one sees the

@@ -4,6 +4,7 @@ import { hooks } from './buttons.js';
 import { h } from './dom.js';
 import { state } from './store.js';
 import { plainText, textNodes } from './text.js';
+import { t } from './words.js';
 
 // What each kind of select chooses from, and under which key it reports.
 const SOURCES = {
@@ -37,10 +38,10 @@ export function select(element, at) {
   const all = groups.flatMap((g) => g.entries);
   const chosen = chosenNow(element, at, source);
   const el = h('select', {
-    class: 'field select', id: at.id, 'aria-label': at.id ? null : plainText(element.placeholder) || 'Choose', disabled: all.length === 0,
+    class: 'field select', id: at.id, 'aria-label': at.id ? null : plainText(element.placeholder) || t('Choose'), disabled: all.length === 0,
     autofocus: element.focus_on_load, 'aria-describedby': at.describedBy, data: { testid: 'select', ...hooks(at.block, element) },
     on: { change: () => choose(el, element, at, source, all.find((e) => e.id === el.value)?.result ?? null) },
-  }, h('option', { value: '' }, plainText(element.placeholder) || 'Choose an option'), groups.map((g) => optionGroup(g, idOf(chosen))));
+  }, h('option', { value: '' }, plainText(element.placeholder) || t('Choose an option')), groups.map((g) => optionGroup(g, idOf(chosen))));
   return el;
 }
 

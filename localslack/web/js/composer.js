@@ -6,6 +6,7 @@ import { icon } from './icons.js';
 import { state } from './store.js';
 import { Suggestions } from './suggest.js';
 import { toast } from './toast.js';
+import { t, word } from './words.js';
 
 const MAX_FILE = 1 << 20; // bytes; enough to try what the bot does with a file
 
@@ -18,16 +19,16 @@ export class Composer {
     this.files = [];
     this.place = null;
     this.input = h('textarea', { class: 'composer-input', rows: '1', autocomplete: 'off', role: 'combobox', 'aria-autocomplete': 'list', 'aria-expanded': 'false', data: { testid }, on: { input: () => this.typed(), keydown: (e) => this.key(e), paste: (e) => this.take(e.clipboardData?.files, e) } });
-    this.button = h('button', { type: 'submit', class: 'send', 'aria-label': 'Send', data: { testid: `${testid}-send` } }, icon('send', 17));
+    this.button = h('button', { type: 'submit', class: 'send', data: { testid: `${testid}-send`, 'say-label': 'Send' } }, icon('send', 17));
     this.pick = h('input', { type: 'file', multiple: true, hidden: true, on: { change: () => { this.take(this.pick.files); this.pick.value = ''; } } });
     this.chips = h('div', { class: 'chips' });
     this.suggest = new Suggestions(this.input);
     this.el = h('form', { class: 'composer', on: { submit: (e) => { e.preventDefault(); this.send(); } } },
       this.suggest.el, this.chips, this.input,
       h('div', { class: 'composer-bar' },
-        h('button', { type: 'button', class: 'iconbutton', 'aria-label': 'Attach a file', title: 'Attach a file', on: { click: () => this.pick.click() } }, icon('plus', 16)),
-        h('button', { type: 'button', class: 'iconbutton at', 'aria-label': 'Mention somebody', title: 'Mention somebody', on: { click: () => this.insert('@') } }, '@'),
-        h('span', { class: 'composer-hint' }, h('kbd', null, 'Enter'), ' sends'), this.button), this.pick);
+        h('button', { type: 'button', class: 'iconbutton', data: { 'say-label': 'Attach a file' }, on: { click: () => this.pick.click() } }, icon('plus', 16)),
+        h('button', { type: 'button', class: 'iconbutton at', data: { 'say-label': 'Mention somebody' }, on: { click: () => this.insert('@') } }, '@'),
+        h('span', { class: 'composer-hint' }, h('kbd', null, 'Enter'), ' ', word('span', 'sends')), this.button), this.pick);
   }
 
   /** show points the box at a place {user, channel, thread} and brings back what was being written there. */
@@ -106,7 +107,7 @@ export class Composer {
   }
 
   drawChips() {
-    this.chips.replaceChildren(...this.files.map((f) => h('button', { type: 'button', class: 'chip', title: 'Take away', on: { click: () => { this.files = this.files.filter((x) => x !== f); this.typed(); } } }, icon('file', 14), f.name, icon('close', 12))));
+    this.chips.replaceChildren(...this.files.map((f) => h('button', { type: 'button', class: 'chip', title: t('Take away'), on: { click: () => { this.files = this.files.filter((x) => x !== f); this.typed(); } } }, icon('file', 14), f.name, icon('close', 12))));
   }
 }
 
@@ -116,7 +117,7 @@ async function post(place, text, files) {
   const command = text.match(/^(\/[a-z][\w-]*)(?:\s+([\s\S]*))?$/i);
   if (!command || !state.snap.commands.length) return attempt('say', { channel: place.channel, thread_ts: place.thread || undefined, text, files });
   if (!place.thread) return attempt('slash', { channel: place.channel, name: command[1], text: command[2] ?? '' });
-  toast('Slash commands do not work in threads.', 'warn');
+  toast(t('Slash commands do not work in threads.'), 'warn');
   return null;
 }
 

@@ -2,6 +2,7 @@
 
 import { h } from './dom.js';
 import { textNodes } from './text.js';
+import { t } from './words.js';
 
 /** confirmed asks and resolves to whether the person agreed. */
 export function confirmed(spec) {
@@ -16,8 +17,8 @@ export function confirmed(spec) {
       h('header', null, h('h2', { id: 'confirm-title' }, textNodes(spec.title))),
       h('div', { class: 'modal-body' }, h('p', null, textNodes(spec.text))),
       h('footer', null,
-        h('button', { type: 'button', class: 'button', data: { testid: 'confirm-deny' }, on: { click: () => done(false) } }, textNodes(spec.deny ?? { type: 'plain_text', text: 'Cancel' })),
-        h('button', { type: 'button', class: `button ${style}`, autofocus: true, data: { testid: 'confirm-accept' }, on: { click: () => done(true) } }, textNodes(spec.confirm ?? { type: 'plain_text', text: 'Yes' }))));
+        h('button', { type: 'button', class: 'button', data: { testid: 'confirm-deny' }, on: { click: () => done(false) } }, textNodes(spec.deny ?? { type: 'plain_text', text: t('Cancel') })),
+        h('button', { type: 'button', class: `button ${style}`, autofocus: true, data: { testid: 'confirm-accept' }, on: { click: () => done(true) } }, textNodes(spec.confirm ?? { type: 'plain_text', text: t('Yes') }))));
     document.body.append(dialog);
     dialog.showModal();
   });

@@ -9,6 +9,7 @@ import { headTools } from './channel.js';
 import { go } from './route.js';
 import { bot, state } from './store.js';
 import { surfaceFor } from './surface.js';
+import { t } from './words.js';
 
 const head = h('header', { class: 'pane-head' });
 const body = h('div', { class: 'home-body' });
@@ -23,8 +24,8 @@ export function homePane() {
 export function drawHome() {
   const { as } = state.route;
   fill(head,
-    h('button', { type: 'button', class: 'iconbutton back', 'aria-label': 'Back to channels', data: { testid: 'back' }, on: { click: () => go({ nav: true }) } }, icon('back', 20)),
-    h('h1', null, avatar(bot(), 22), h('span', null, bot()?.name ?? 'App'), h('small', null, 'Home')), headTools());
+    h('button', { type: 'button', class: 'iconbutton back', 'aria-label': t('Back to channels'), data: { testid: 'back' }, on: { click: () => go({ nav: true }) } }, icon('back', 20)),
+    h('h1', null, avatar(bot(), 22), h('span', null, bot()?.name ?? 'App'), h('small', null, t('Home'))), headTools());
   if (opened !== as && state.snap.me === as) {
     opened = as;
     attempt('home', {});
@@ -32,7 +33,7 @@ export function drawHome() {
   const view = state.snap.home;
   if (!view) {
     clear(body);
-    fill(body, h('p', { class: 'muted centered', data: { testid: 'home-empty' } }, `${bot()?.name ?? 'The app'} has not put anything here yet.`));
+    fill(body, h('p', { class: 'muted centered', data: { testid: 'home-empty' } }, t('{name} has not put anything here yet.', { name: bot()?.name })));
     return;
   }
   if (!body.drawn?.size) clear(body);

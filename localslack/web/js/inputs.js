@@ -3,6 +3,7 @@
 import { h } from './dom.js';
 import { drawElement } from './elements.js';
 import { textNodes } from './text.js';
+import { t } from './words.js';
 
 const GROUPS = new Set(['checkboxes', 'radio_buttons', 'multi_static_select', 'multi_users_select', 'multi_channels_select', 'multi_conversations_select', 'multi_external_select']);
 
@@ -16,7 +17,7 @@ export function inputBlock(b, surface) {
   const control = b.element && drawElement(b.element, at);
   if (error) control?.setAttribute('aria-invalid', 'true');
   return h('div', { class: error ? 'input invalid' : 'input', data: { testid: 'input-block' } },
-    h(grouped ? 'span' : 'label', { class: 'label', id: `${id}-label`, for: grouped ? null : id }, textNodes(b.label), b.optional && h('small', null, ' (optional)')),
+    h(grouped ? 'span' : 'label', { class: 'label', id: `${id}-label`, for: grouped ? null : id }, textNodes(b.label), b.optional && h('small', null, t(' (optional)'))),
     control,
     error && h('p', { class: 'error', id: `${id}-error`, role: 'alert', data: { testid: 'field-error' } }, error),
     b.hint && h('p', { class: 'hint', id: `${id}-hint` }, textNodes(b.hint)));

@@ -10,9 +10,10 @@ import { drawScenes, fillWhenThere, scenesPane } from './scenes.js';
 import { drawSidebar, sidebar } from './sidebar.js';
 import { changed, me, onChange, state } from './store.js';
 import { drawThread, threadPane } from './thread.js';
+import { respeak, word } from './words.js';
 
 const banner = h('p', { class: 'banner', role: 'note', data: { testid: 'banner' }, hidden: true });
-const offline = h('p', { class: 'banner offline', role: 'status', hidden: true }, 'Not connected. Trying again…');
+const offline = h('p', { class: 'banner offline', role: 'status', hidden: true }, word('span', 'Not connected. Trying again…'));
 const panes = { channel: channelPane(), home: homePane(), thread: threadPane(), try: scenesPane() };
 const app = h('div', { class: 'app' }, sidebar(), panes.channel, panes.home, panes.thread, panes.try);
 
@@ -32,6 +33,7 @@ function draw() {
   drawScenes();
   drawModal();
   fillWhenThere();
+  respeak();
   document.body.dataset.ready = state.snap.me;
 }
 

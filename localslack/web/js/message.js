@@ -13,6 +13,7 @@ import { personById, me } from './store.js';
 import { surfaceFor } from './surface.js';
 import { messageTools } from './tools.js';
 import { threadLine } from './threadline.js';
+import { t } from './words.js';
 
 /** drawMessage draws an entry {m, grouped, replies, place}; place is "channel" or "thread". */
 export function drawMessage(entry) {
@@ -25,9 +26,9 @@ export function drawMessage(entry) {
   },
   h('div', { class: 'gutter' }, grouped ? h('time', { class: 'tiny' }, clock(m.ts, me())) : avatar(author)),
   h('div', { class: 'content' },
-    m.ephemeral_to && h('div', { class: 'only-you' }, icon('eye', 14), 'Only visible to you'),
+    m.ephemeral_to && h('div', { class: 'only-you' }, icon('eye', 14), t('Only visible to you')),
     !grouped && byline(m, author),
-    m.broadcast && m.thread_ts !== m.ts && place === 'channel' && h('div', { class: 'replied' }, 'replied to a thread'),
+    m.broadcast && m.thread_ts !== m.ts && place === 'channel' && h('div', { class: 'replied' }, t('replied to a thread')),
     body(m),
     reactionRow(m),
     place === 'channel' && threadLine(m, entry.replies)),
@@ -50,7 +51,7 @@ function body(m) {
   return h('div', { class: 'message-body' }, text, blocks,
     (m.attachments ?? []).map((a) => attachment(a, surface)),
     (m.files ?? []).map(drawFile),
-    m.edited && h('span', { class: 'edited' }, '(edited)'));
+    m.edited && h('span', { class: 'edited' }, t('(edited)')));
 }
 
 function attachment(a, surface) {

@@ -9,6 +9,7 @@ import { bot, state } from './store.js';
 import { forget, surfaceFor } from './surface.js';
 import { plainText, textNodes } from './text.js';
 import { toast } from './toast.js';
+import { t } from './words.js';
 
 const head = h('header');
 const blocks = h('div', { class: 'modal-body', tabindex: '-1' });
@@ -61,11 +62,11 @@ function drawView(view, stack) {
   dialog.dataset.viewId = view.id;
   dialog.dataset.depth = String(stack.length);
   fill(head,
-    stack.length > 1 && h('button', { type: 'button', class: 'iconbutton', 'aria-label': 'Back', data: { testid: 'modal-back' }, on: { click: () => close(false) } }, icon('back', 18)),
+    stack.length > 1 && h('button', { type: 'button', class: 'iconbutton', 'aria-label': t('Back'), data: { testid: 'modal-back' }, on: { click: () => close(false) } }, icon('back', 18)),
     avatar(bot(), 24), h('h2', { id: 'modal-title' }, textNodes(view.title)),
-    h('button', { type: 'button', class: 'iconbutton close', 'aria-label': 'Close', data: { testid: 'modal-dismiss' }, on: { click: () => close(true) } }, icon('close', 18)));
+    h('button', { type: 'button', class: 'iconbutton close', 'aria-label': t('Close'), data: { testid: 'modal-dismiss' }, on: { click: () => close(true) } }, icon('close', 18)));
   fill(foot,
-    h('button', { type: 'button', class: 'button', data: { testid: 'modal-close' }, on: { click: () => close(false) } }, plainText(view.close) || (view.submit ? 'Cancel' : 'Close')),
+    h('button', { type: 'button', class: 'button', data: { testid: 'modal-close' }, on: { click: () => close(false) } }, plainText(view.close) || t(view.submit ? 'Cancel' : 'Close')),
     view.submit && h('button', { type: 'submit', class: 'button primary', data: { testid: 'modal-submit' } }, textNodes(view.submit)));
   drawBlocksOf(view);
 }

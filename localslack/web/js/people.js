@@ -5,6 +5,7 @@ import { h, reconcile } from './dom.js';
 import { openMenu } from './menu.js';
 import { go } from './route.js';
 import { callsFor, groupById, lookedAs, state } from './store.js';
+import { t } from './words.js';
 
 /** playable are the people that the page can be. */
 export function playable() {
@@ -13,11 +14,11 @@ export function playable() {
 
 /** roleOf says in a word what somebody is here: their groups, or how they belong. */
 export function roleOf(person) {
-  if (person.is_bot) return 'app';
-  if (person.is_stranger || person.team_id !== state.snap.team.id) return 'outsider';
-  if (person.is_restricted || person.is_ultra_restricted) return 'guest';
+  if (person.is_bot) return t('app');
+  if (person.is_stranger || person.team_id !== state.snap.team.id) return t('outsider');
+  if (person.is_restricted || person.is_ultra_restricted) return t('guest');
   const groups = state.snap.usergroups.filter((g) => !g.disabled && g.members?.includes(person.id));
-  return groups.map((g) => groupById(g.id).name || g.handle).join(', ') || 'team member';
+  return groups.map((g) => groupById(g.id).name || g.handle).join(', ') || t('team member');
 }
 
 /** become changes who you are and keeps the place, if that person may see it. */
@@ -42,12 +43,12 @@ export function drawPeople(list) {
 // probably something for them to do.
 function calls(p) {
   const count = callsFor(p);
-  return count > 0 && h('span', { class: 'count', title: `${p.real_name || p.name} was mentioned`, data: { testid: 'called' } }, String(count));
+  return count > 0 && h('span', { class: 'count', title: t('{name} was mentioned', { name: p.real_name || p.name }), data: { testid: 'called' } }, String(count));
 }
 
 /** personMenu opens the switch as a menu, where there is no room for the list. */
 export function personMenu(anchor) {
   openMenu(anchor, playable().map((p) => ({
     icon: avatar(p, 24), label: p.real_name || p.name, hint: roleOf(p), count: callsFor(p), data: { 'person-id': p.id }, pick: () => become(p.id),
-  })), 'Who are you?');
+  })), t('Who are you?'));
 }

@@ -7,6 +7,7 @@ import { icon } from './icons.js';
 import { emoji } from './inline.js';
 import { openPanel } from './menu.js';
 import { me, personById } from './store.js';
+import { t } from './words.js';
 
 /** reactionRow draws the reactions that a message has, or nothing. */
 export function reactionRow(m) {
@@ -25,7 +26,7 @@ function reaction(m, r) {
 }
 
 function adder(m) {
-  const el = h('button', { type: 'button', class: 'reaction add', 'aria-label': 'Add a reaction', on: { click: () => palette(el, m) } }, icon('smile', 15));
+  const el = h('button', { type: 'button', class: 'reaction add', 'aria-label': t('Add a reaction'), on: { click: () => palette(el, m) } }, icon('smile', 15));
   return el;
 }
 
@@ -34,6 +35,6 @@ export function palette(anchor, m) {
   const panel = openPanel(anchor, QUICK.map((name) => h('button', {
     type: 'button', class: 'pick', title: `:${name}:`, 'aria-label': name, data: { name },
     on: { click: () => { panel.hidePopover(); attempt('react', { channel: m.channel, ts: m.ts, name }); } },
-  }, emojiChar(name))), 'Add a reaction');
+  }, emojiChar(name))), t('Add a reaction'));
   panel.classList.add('palette');
 }

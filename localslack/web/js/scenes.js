@@ -6,14 +6,15 @@ import { composer } from './channel.js';
 import { go } from './route.js';
 import { channelById, personById, state } from './store.js';
 import { changed } from './store.js';
+import { t, word } from './words.js';
 
 const body = h('div', { class: 'scenes' });
 
 /** scenesPane builds the pane once. */
 export function scenesPane() {
-  return h('section', { class: 'pane try-pane', 'aria-label': 'Try these', data: { testid: 'try-panel' } },
-    h('header', { class: 'pane-head' }, h('h1', null, icon('spark', 18), h('span', null, 'Try these')),
-      h('div', { class: 'head-tools' }, h('button', { type: 'button', class: 'iconbutton close', 'aria-label': 'Close', on: { click: close } }, icon('close', 18)))),
+  return h('section', { class: 'pane try-pane', data: { testid: 'try-panel', 'say-label': 'Try these' } },
+    h('header', { class: 'pane-head' }, h('h1', null, icon('spark', 18), word('span', 'Try these')),
+      h('div', { class: 'head-tools' }, h('button', { type: 'button', class: 'iconbutton close', data: { 'say-label': 'Close' }, on: { click: close } }, icon('close', 18)))),
     body);
 }
 
@@ -25,7 +26,7 @@ function close() {
 
 /** drawScenes keeps the list current. */
 export function drawScenes() {
-  const sig = JSON.stringify([state.snap.scenes, state.snap.people, state.snap.channels]);
+  const sig = JSON.stringify([state.route.as, state.snap.scenes, state.snap.people, state.snap.channels]);
   if (body.sig === sig) return;
   body.sig = sig;
   fill(body, state.snap.scenes.map(scene));
@@ -38,8 +39,8 @@ function scene(s, i) {
     h('blockquote', { class: 'paste' }, s.text),
     s.details && h('p', { class: 'muted' }, s.details),
     s.available
-      ? h('div', { class: 'scene-foot' }, h('span', { class: 'muted' }, who ? `as ${who.real_name || who.name}` : ''), h('button', { type: 'button', class: 'button small primary', data: { testid: 'scene-use' }, on: { click: () => use(s) } }, 'Fill in'))
-      : h('p', { class: 'not-yet' }, icon('alert', 14), h('span', null, `Not yet: ${s.why || 'not built so far'}`)));
+      ? h('div', { class: 'scene-foot' }, h('span', { class: 'muted' }, who ? t('as {name}', { name: who.real_name || who.name }) : ''), h('button', { type: 'button', class: 'button small primary', data: { testid: 'scene-use' }, on: { click: () => use(s) } }, t('Fill in')))
+      : h('p', { class: 'not-yet' }, icon('alert', 14), h('span', null, t('Not yet: {why}', { why: s.why || t('not built so far') }))));
 }
 
 function use(s) {

@@ -56,6 +56,7 @@ const APPLY = {
   },
   views(s, { views }) { s.views = views; },
   home(s, { home }) { s.home = home; },
+  sockets(s, { sockets }) { s.sockets = sockets; },
   status(s, { channel, statuses }) {
     s.statuses[channel] = statuses;
     expire(statuses);
@@ -81,6 +82,11 @@ function byTS(a, b) {
 /** me is the person whose view this is. */
 export function me() {
   return personById(state.route.as);
+}
+
+/** myName is what that person is called. */
+export function myName() {
+  return me()?.real_name || me()?.name || '';
 }
 
 /** personById finds a person or bot. */

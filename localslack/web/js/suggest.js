@@ -12,7 +12,7 @@ export class Suggestions {
   constructor(input) {
     this.input = input;
     this.id = `suggest-${++lists}`;
-    this.el = h('div', { class: 'suggest', id: this.id, role: 'listbox', 'aria-label': 'People', hidden: true, data: { testid: 'suggest' } });
+    this.el = h('div', { class: 'suggest', id: this.id, role: 'listbox', hidden: true, data: { testid: 'suggest', 'say-label': 'People' } });
     this.items = [];
     input.setAttribute('aria-controls', this.id);
     input.addEventListener('blur', () => setTimeout(() => this.close(), 150));
@@ -72,7 +72,7 @@ export class Suggestions {
 }
 
 function candidates(query) {
-  const people = state.snap.people.filter((p) => !p.deleted).map((p) => ({ handle: p.name, about: p.is_bot ? 'app' : `${p.real_name} · ${roleOf(p)}`, names: [p.name, p.real_name], face: avatar(p, 22), first: p.is_bot }));
+  const people = state.snap.people.filter((p) => !p.deleted).map((p) => ({ handle: p.name, about: p.is_bot ? roleOf(p) : `${p.real_name} · ${roleOf(p)}`, names: [p.name, p.real_name], face: avatar(p, 22), first: p.is_bot }));
   const groups = state.snap.usergroups.filter((g) => !g.disabled).map((g) => ({ handle: g.handle, about: g.name, names: [g.handle, g.name], face: avatar(g, 22) }));
   return [...people, ...groups]
     .filter((x) => x.names.some((n) => n?.toLowerCase().includes(query)))

@@ -4,6 +4,7 @@ import { h } from './dom.js';
 import { drawElement } from './elements.js';
 import { drawAll } from './inline.js';
 import { parseRichText } from './richtext.js';
+import { t } from './words.js';
 
 function cellNodes(cell, at) {
   if (!cell) return [];
@@ -25,7 +26,7 @@ export function table(b, surface) {
   const css = (i) => `align-${settings[i]?.align ?? 'left'}${settings[i]?.is_wrapped ? ' wrapped' : ''}`;
   const [head, ...rows] = b.rows ?? [];
   const row = (tag) => (cells) => h('tr', null, cells.map((c, i) => h(tag, { class: css(i) }, cellNodes(c, { surface, block: b }))));
-  return h('div', { class: 'tablewrap', tabindex: '0', role: 'region', 'aria-label': 'Table' },
+  return h('div', { class: 'tablewrap', tabindex: '0', role: 'region', 'aria-label': t('Table') },
     h('table', { class: 'grid' }, head && h('thead', null, row('th')(head)), h('tbody', null, rows.map(row('td')))));
 }
 
@@ -40,7 +41,7 @@ export function dataTable(b, surface) {
     ui.page = Math.min(ui.page, pages - 1);
     const shown = sorted(rows, ui).slice(ui.page * size, (ui.page + 1) * size);
     el.replaceChildren(
-      h('div', { class: 'table-caption' }, h('strong', null, b.caption), h('span', { class: 'muted' }, `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}`)),
+      h('div', { class: 'table-caption' }, h('strong', null, b.caption), h('span', { class: 'muted' }, rows.length === 1 ? t('1 row') : t('{n} rows', { n: rows.length }))),
       h('div', { class: 'tablewrap', tabindex: '0' }, h('table', { class: 'grid', 'aria-label': b.caption },
         h('thead', null, h('tr', null, (head ?? []).map((c, i) => sortHead(c, i, ui, draw, numeric(rows, i))))),
         h('tbody', null, shown.map((r) => bodyRow(r, b, surface, rows))))),
@@ -75,8 +76,8 @@ function sorted(rows, ui) {
 function pager(ui, pages, draw) {
   if (pages < 2) return null;
   const to = (page) => () => { ui.page = page; draw(); };
-  return h('nav', { class: 'pager', 'aria-label': 'Pages of the table' },
-    h('button', { type: 'button', class: 'button small', disabled: ui.page === 0, on: { click: to(ui.page - 1) } }, 'Previous'),
+  return h('nav', { class: 'pager', 'aria-label': t('Pages of the table') },
+    h('button', { type: 'button', class: 'button small', disabled: ui.page === 0, on: { click: to(ui.page - 1) } }, t('Previous')),
     h('span', null, `${ui.page + 1} / ${pages}`),
-    h('button', { type: 'button', class: 'button small', disabled: ui.page === pages - 1, on: { click: to(ui.page + 1) } }, 'Next'));
+    h('button', { type: 'button', class: 'button small', disabled: ui.page === pages - 1, on: { click: to(ui.page + 1) } }, t('Next')));
 }

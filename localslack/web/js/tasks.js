@@ -4,6 +4,7 @@ import { h } from './dom.js';
 import { icon } from './icons.js';
 import { drawAll, link } from './inline.js';
 import { parseRichText } from './richtext.js';
+import { t } from './words.js';
 
 const STATUS = {
   pending: { label: 'to do' },
@@ -20,7 +21,7 @@ export function plan(b, surface) {
   const key = `plan/${b.block_id}`;
   const el = h('details', { class: 'plan', open: surface.ui[key] ?? true, on: { toggle: () => { surface.ui[key] = el.open; } } },
     h('summary', null, h('span', { class: 'plan-title' }, b.title), tasks.length > 0 && h('span', { class: 'plan-count' }, `${done} / ${tasks.length}`)),
-    tasks.length > 0 && h('progress', { max: String(tasks.length), value: String(done), 'aria-label': 'Progress' }),
+    tasks.length > 0 && h('progress', { max: String(tasks.length), value: String(done), 'aria-label': t('Progress') }),
     tasks.map(taskCard));
   return el;
 }
@@ -29,7 +30,7 @@ export function plan(b, surface) {
 export function taskCard(task) {
   const status = STATUS[task.status] ?? STATUS.pending;
   return h('div', { class: 'task', data: { status: task.status ?? 'pending', 'task-id': task.task_id } },
-    h('span', { class: 'task-mark', role: 'img', 'aria-label': status.label, title: status.label }, status.icon && icon(status.icon, 12)),
+    h('span', { class: 'task-mark', role: 'img', 'aria-label': t(status.label), title: t(status.label) }, status.icon && icon(status.icon, 12)),
     h('div', { class: 'task-body' },
       !task.hide_title && h('div', { class: 'task-title' }, task.title),
       task.details && h('div', { class: 'task-details rich' }, drawAll(parseRichText(task.details))),

@@ -2,6 +2,7 @@
 
 import { fill, h } from './dom.js';
 import { icon } from './icons.js';
+import { t } from './words.js';
 
 const ORDER = ['auto', 'light', 'dark'];
 const LOOK = { auto: ['auto', 'Colours: as the system'], light: ['sun', 'Colours: light'], dark: ['moon', 'Colours: dark'] };
@@ -26,8 +27,9 @@ export function themeButton() {
   const draw = () => {
     const [name, label] = LOOK[current];
     fill(el, icon(name, 17));
-    el.setAttribute('aria-label', label);
-    el.title = label;
+    el.dataset.sayLabel = label;
+    el.setAttribute('aria-label', t(label));
+    el.title = t(label);
   };
   const el = h('button', { type: 'button', class: 'iconbutton', data: { testid: 'theme' }, on: { click: () => {
     use(ORDER[(ORDER.indexOf(current) + 1) % ORDER.length]);

@@ -2,6 +2,7 @@
 
 import { h } from './dom.js';
 import { icon } from './icons.js';
+import { t } from './words.js';
 
 const LIFE = 7000; // ms that a note stays
 const SAME = 2000; // ms within which one text said twice is one note: the answer to a click and the stream both bring it
@@ -14,7 +15,7 @@ export function toast(text, kind = 'info') {
   const host = document.getElementById('toasts');
   const el = h('div', { class: `toast ${kind}`, role: kind === 'info' ? 'status' : 'alert', data: { testid: 'toast' } },
     icon(kind === 'info' ? 'check' : 'alert'), h('span', null, text),
-    h('button', { class: 'iconbutton', type: 'button', 'aria-label': 'Dismiss', on: { click: () => el.remove() } }, icon('close', 14)));
+    h('button', { class: 'iconbutton', type: 'button', 'aria-label': t('Dismiss'), on: { click: () => el.remove() } }, icon('close', 14)));
   host.append(el);
   rise(host);
   setTimeout(() => el.remove(), LIFE);

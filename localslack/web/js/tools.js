@@ -9,6 +9,7 @@ import { go } from './route.js';
 import { channelById, me } from './store.js';
 import { editing } from './edit.js';
 import { asTyped } from './typed.js';
+import { t } from './words.js';
 
 /** messageTools draws the bar that shows on hover, on focus and by the dots on a touch screen. */
 export function messageTools(m, place) {
@@ -21,14 +22,14 @@ export function messageTools(m, place) {
   const reply = () => go({ channel: m.channel, thread: m.thread_ts ?? m.ts });
   const own = m.user === me()?.id && channelById(m.channel) && !m.bot_id;
   const items = [
-    { icon: icon('smile', 16), label: 'React', pick: () => palette(dots, m) },
-    place === 'channel' && { icon: icon('reply', 16), label: 'Reply in thread', pick: reply },
-    own && { icon: icon('pencil', 16), label: 'Edit', pick: () => edit(m), testid: 'edit-message' },
-    own && { icon: icon('trash', 16), label: 'Delete', danger: true, pick: () => attempt('delete', { channel: m.channel, ts: m.ts }), testid: 'delete-message' },
+    { icon: icon('smile', 16), label: t('React'), pick: () => palette(dots, m) },
+    place === 'channel' && { icon: icon('reply', 16), label: t('Reply in thread'), pick: reply },
+    own && { icon: icon('pencil', 16), label: t('Edit'), pick: () => edit(m), testid: 'edit-message' },
+    own && { icon: icon('trash', 16), label: t('Delete'), danger: true, pick: () => attempt('delete', { channel: m.channel, ts: m.ts }), testid: 'delete-message' },
   ].filter(Boolean);
-  const dots = tool('more', 'More actions', (el) => openMenu(el, items, 'Message'), 'message-menu');
-  return h('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Message tools' },
-    tool('smile', 'React', react, 'react'), place === 'channel' && tool('reply', 'Reply in thread', reply, 'reply'), dots);
+  const dots = tool('more', t('More actions'), (el) => openMenu(el, items, t('Message')), 'message-menu');
+  return h('div', { class: 'tools', role: 'toolbar', 'aria-label': t('Message tools') },
+    tool('smile', t('React'), react, 'react'), place === 'channel' && tool('reply', t('Reply in thread'), reply, 'reply'), dots);
 }
 
 async function edit(m) {
