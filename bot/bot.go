@@ -49,6 +49,7 @@ type Config struct {
 	AllReplies bool     // replies without a mention reach the asker's run
 	Language   string   // of channel messages; empty or auto: the asker's
 	Gaps       Gaps
+	Lease      time.Duration // of a delivery: after it another replica may try; Slack calls end before it
 }
 
 // Gaps are the least times between calls that Slack allows.
@@ -86,12 +87,14 @@ func (b *Bot) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.deliverLoop(ctx) })
 	g.Go(func() error { return b.clickLoop(ctx) })
-	err := g.Wait()
-	b.work.Wait()
-	return err
+	return g.Wait()
 }
 
-// background runs a piece of work that follows an acknowledgement; Run waits for it.
+// Finish waits for the work that follows acknowledgements. Call it when the socket
+// hands over nothing any more.
+func (b *Bot) Finish() { b.work.Wait() }
+
+// background runs a piece of work that follows an acknowledgement; Finish waits for it.
 func (b *Bot) background(name string, timeout time.Duration, f func(context.Context) error) {
 	b.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), timeout)

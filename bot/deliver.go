@@ -14,7 +14,6 @@ import (
 // other replicas committed or what was put off.
 const (
 	deliverEvery = time.Second
-	deliverLease = 30 * time.Second
 	deliverBatch = 20
 	deliverers   = 4
 )
@@ -39,7 +38,7 @@ func (b *Bot) deliverLoop(ctx context.Context) error {
 // deliverDue delivers what is due, a few at a time, and says how many it claimed.
 func (b *Bot) deliverDue(ctx context.Context) int {
 	now := b.Now()
-	due, err := b.Outbox.ClaimDeliveries(ctx, b.Owner, now, now.Add(deliverLease), deliverBatch)
+	due, err := b.Outbox.ClaimDeliveries(ctx, b.Owner, now, now.Add(b.Lease), deliverBatch)
 	if err != nil {
 		if ctx.Err() == nil {
 			b.Logger.WarnContext(ctx, "deliveries cannot be claimed", "error", err)
@@ -61,7 +60,9 @@ func (b *Bot) deliverDue(ctx context.Context) int {
 
 // deliver brings one subject's message up to date and stores the receipt.
 func (b *Bot) deliver(ctx context.Context, d Delivery) {
-	r := b.attempt(ctx, d)
+	calls, done := context.WithTimeout(ctx, b.Lease*4/5)
+	r := b.attempt(calls, d)
+	done()
 	r.At = b.Now()
 	b.health.note(d, r)
 	if r.Error != "" {

@@ -32,7 +32,7 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		return err
 	}
 	a.agent, err = agent.New(agent.Config{
-		Store: a.store, Model: a.model(), Gate: a.gate, Directory: directory,
+		Store: a.ports, Model: a.model(), Gate: a.gate, Directory: directory,
 		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: directory},
 		Prompts: a.prompts, Now: a.now, Logger: a.log, Owner: a.owner, Lease: a.lease(), Limits: limitsOf(a.cfg),
 		OutputChars: a.cfg.Limits.ToolOutputChars, Name: a.slack.self.Name, House: house, Cards: string(a.cfg.Slack.ApprovalsChannel),
@@ -42,7 +42,7 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		return err
 	}
 	a.door = decisions.New(decisions.Config{
-		Store: a.store, Directory: directory, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
+		Store: a.ports, Directory: directory, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
 		Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	})
 	a.slack.directory = directory
@@ -88,8 +88,12 @@ func (a *App) model() llm.Model {
 		return a.opt.Model
 	}
 	m := a.cfg.Model
-	return openai.New(openai.Config{BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: m.Name, Timeout: m.Timeout, Logger: a.log})
+	return openai.New(openai.Config{BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: m.Name, Timeout: m.Timeout, MaxWait: modelWait, Logger: a.log})
 }
+
+// modelWait is how long a worker sleeps for a provider that asks for patience; beyond
+// it the run is given back and due again later.
+const modelWait = 5 * time.Second
 
 func limitsOf(c *config.Config) agent.Limits {
 	l := c.Limits

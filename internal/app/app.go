@@ -38,6 +38,9 @@ type Options struct {
 	Sweep  time.Duration    // of leases; 0: the queue's default
 	Model  llm.Model        // nil: the configured one
 	Extra  []tools.Tool     // beside the configured ones
+	// Between stands between the parts and the database, so that tests can let a
+	// process die at any commit; nil: nothing does.
+	Between func(Ports) Ports
 }
 
 // App is a wired program that does not run yet.
@@ -49,6 +52,7 @@ type App struct {
 	stop cleanups
 
 	store    *store.Store
+	ports    Ports
 	queue    *queue.Queue
 	registry *tools.Registry
 	policy   *policy.Policy
@@ -114,7 +118,9 @@ func (a *App) Run(ctx context.Context) error {
 		return errors.Join(a.schedule.Stop(ctx), a.queue.Stop(ctx))
 	})
 	a.bot.Poke()
-	return g.Wait()
+	err := g.Wait()
+	a.bot.Finish()
+	return err
 }
 
 // stopTimeout bounds how long a stop waits for running work.

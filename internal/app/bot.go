@@ -23,9 +23,9 @@ func (a *App) wireBot(_ context.Context) error {
 		Private: func(tool string) bool { t, ok := a.registry.Get(tool); return ok && t.Spec().Private },
 	}
 	a.bot = bot.New(bot.Config{
-		API: a.slack.edge.API, Self: a.slack.self, Agent: a.agent, Door: a.door, Outbox: a.store, Clicks: a.store, Views: a.store,
+		API: a.slack.edge.API, Self: a.slack.self, Agent: a.agent, Door: a.door, Outbox: a.ports, Clicks: a.ports, Views: a.ports,
 		Directory: a.slack.directory, Tools: a.registry, Words: catalogue, Card: renderer, Now: a.now, Logger: a.log, Owner: a.owner,
-		Channels: idsOf(a.cfg.Slack.Channels), AllReplies: a.cfg.Slack.ThreadReplies == "all", Language: a.cfg.Slack.Language, Gaps: a.gaps(),
+		Channels: idsOf(a.cfg.Slack.Channels), AllReplies: a.cfg.Slack.ThreadReplies == "all", Language: a.cfg.Slack.Language, Gaps: a.gaps(), Lease: a.deliveryLease(),
 	})
 	a.socket = socket.New(socket.Config{Open: a.slack.edge.Open(), Handle: a.bot.Handle, Logger: a.log, Now: a.now})
 	return nil
@@ -51,6 +51,15 @@ func (a *App) gaps() bot.Gaps {
 		}
 	}
 	return g
+}
+
+// deliveryLease is how long a replica may take for one delivery before another
+// takes it for dead.
+func (a *App) deliveryLease() time.Duration {
+	if a.opt.Lease > 0 {
+		return a.opt.Lease
+	}
+	return 10 * time.Second
 }
 
 func (a *App) wireSchedule(context.Context) (err error) {

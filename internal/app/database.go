@@ -37,8 +37,12 @@ func (a *App) wireDatabase(ctx context.Context) (err error) {
 	if err := a.lockFile(); err != nil {
 		return err
 	}
+	a.ports = a.store
+	if a.opt.Between != nil {
+		a.ports = a.opt.Between(a.store)
+	}
 	a.queue, err = queue.New(queue.Config{
-		DB: a.store.Writer(), Postgres: a.store.URL(), Leases: a.store, Owner: a.owner, Lease: a.opt.Lease, Sweep: a.opt.Sweep,
+		DB: a.store.Writer(), Postgres: a.store.URL(), Leases: a.ports, Owner: a.owner, Lease: a.opt.Lease, Sweep: a.opt.Sweep,
 		DatabaseNow: a.store.DatabaseNow, Now: a.now, Logger: a.log,
 	})
 	if err != nil {

@@ -43,6 +43,7 @@ type World struct {
 	shop  *httptest.Server
 	mu    sync.Mutex
 	procs []*Process
+	ended bool
 }
 
 // Options change a world. The zero value is SQLite, the scenes, and the tools of the shop.
@@ -57,6 +58,7 @@ type Options struct {
 	Now       func() time.Time           // nil: the real clock
 	Approvals string                     // instead of the usual approvals section
 	Think     time.Duration              // of the scripted model
+	Sweep     time.Duration              // of leases; 0: two seconds
 }
 
 // Process is one running countersign of a world.
@@ -181,11 +183,17 @@ func (w *World) free() string {
 // Run starts one more process and waits until Slack greeted it.
 func (w *World) Run() *Process {
 	w.t.Helper()
+	return w.RunBetween(nil)
+}
+
+// RunBetween is Run with something between the parts and the database.
+func (w *World) RunBetween(between func(app.Ports) app.Ports) *Process {
+	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	a, err := app.New(ctx, w.Config(), app.Options{
 		Logger: slog.New(slog.NewTextHandler(testWriter{w.t}, &slog.HandlerOptions{Level: slog.LevelWarn})), Now: w.opt.Now,
 		Gaps:  bot.Gaps{Post: 60 * time.Millisecond, Update: 70 * time.Millisecond, Progress: 50 * time.Millisecond},
-		Lease: w.opt.Lease, Extra: w.opt.Extra,
+		Lease: w.opt.Lease, Sweep: w.opt.Sweep, Extra: w.opt.Extra, Between: between,
 	})
 	if err != nil {
 		cancel()
@@ -223,6 +231,39 @@ func (w *World) Stop(p *Process) {
 		}
 	case <-time.After(30 * time.Second):
 		w.t.Fatal("the process does not stop")
+	}
+}
+
+// Newest is the process that was started last.
+func (w *World) Newest() *app.App {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.procs[len(w.procs)-1].App
+}
+
+// Finish says that the story is over, Ended whether it is.
+func (w *World) Finish() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+}
+
+// Ended says whether the story is over.
+func (w *World) Ended() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ended
+}
+
+// Kill takes a process away without letting it end well: it is used on one that
+// a Mortal cut off from the database, so that nothing it does while it goes counts.
+func (w *World) Kill(p *Process) { p.stop() }
+
+// Press clicks a button that may be gone by now, as people do.
+func (w *World) Press(p slacktest.Person, m slacktest.Message, action string) {
+	_, err := p.Press(localslack.Click{User: p.ID, Channel: m.Channel, TS: m.TS, ActionID: action})
+	if err != nil {
+		w.t.Logf("%s pressed %s: %v", p.ID, action, err)
 	}
 }
 

@@ -1,0 +1,162 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"countersign/agent"
+	"countersign/agent/llm"
+	"countersign/agent/prompts"
+	"countersign/approvals/decisions"
+	"countersign/approvals/policy"
+	"countersign/bot"
+	"countersign/bot/slacktext"
+	"countersign/bot/survey"
+	"countersign/internal/config"
+	"countersign/internal/fault"
+	"countersign/internal/queue"
+	"countersign/internal/store"
+	"countersign/tools"
+)
+
+// Operator works beside a countersign that may be running: it reads, commits and
+// rings, and never claims a run.
+type Operator struct {
+	Store *store.Store
+	Mask  *slacktext.Masker
+	app   *App
+}
+
+// NewOperator opens the configured database as it is: it migrates nothing, because
+// a running process may be of another version.
+func NewOperator(ctx context.Context, cfg *config.Config, opt Options) (*Operator, error) {
+	a := bare(cfg, opt)
+	o := &Operator{app: a}
+	for _, step := range []func(context.Context) error{a.openExisting, a.ringOnly, a.wireMask} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, o.Close())
+		}
+	}
+	o.Store, o.Mask = a.store, a.masker
+	return o, nil
+}
+
+// Close closes what the operator opened.
+func (o *Operator) Close() error { return o.app.stop.run() }
+
+// Door gives the door through which verdicts enter, with people looked up in Slack
+// as for a click, and who the bot is there.
+func (o *Operator) Door(ctx context.Context) (*decisions.Door, bot.Self, error) {
+	a := o.app
+	if err := a.wireSlack(ctx); err != nil {
+		return nil, bot.Self{}, err
+	}
+	var err error
+	if a.prompts, err = prompts.New(); err != nil {
+		return nil, bot.Self{}, err
+	}
+	if a.registry, err = tools.NewRegistry(); err != nil {
+		return nil, bot.Self{}, err
+	}
+	a.policy = policyOf(a.cfg)
+	a.gate = &agent.Gate{Tools: a.registry, Policy: func() *policy.Policy { return a.policy }, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
+	return decisions.New(decisions.Config{
+		Store: a.store, Directory: bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now), Gate: a.gate, Prompts: a.prompts,
+		Now: a.now, Logger: a.log, Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
+	}), a.slack.self, nil
+}
+
+// bare is an App of which nothing is wired.
+func bare(cfg *config.Config, opt Options) *App {
+	a := &App{cfg: cfg, opt: opt, now: opt.Now, log: opt.Logger, owner: ownerID()}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	return a
+}
+
+func (a *App) openExisting(ctx context.Context) (err error) {
+	if a.store, err = OpenExisting(ctx, store.Config{URL: a.cfg.Database.URL.Reveal(), Now: a.now, Logger: a.log}); err != nil {
+		return err
+	}
+	a.stop.add(a.store.Close)
+	current, known, err := a.store.SchemaVersion(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the schema's version: %w", err)
+	case current < known:
+		return fault.New(fault.Conflict, "The database has schema %d and this version needs %d: `countersign migrate` brings it there.", current, known)
+	case current > known:
+		return fault.New(fault.Conflict, "The database has schema %d and this version knows %d: use the newer version.", current, known)
+	}
+	return nil
+}
+
+// OpenExisting opens a database that must be there; it is not migrated.
+func OpenExisting(ctx context.Context, c store.Config) (*store.Store, error) {
+	if file, ok := strings.CutPrefix(c.URL, "sqlite:"); ok {
+		if _, err := os.Stat(file); err != nil {
+			return nil, fault.Wrap(err, fault.NotFound, "There is no database at %s: is DATABASE_URL (database.url) that of the running countersign? `serve` and `migrate` make a new one.", file)
+		}
+	}
+	return store.Open(ctx, c)
+}
+
+// ringOnly gives the store a queue that rings and is never started.
+func (a *App) ringOnly(ctx context.Context) (err error) {
+	a.queue, err = queue.New(queue.Config{
+		DB: a.store.Writer(), Postgres: a.store.URL(), Leases: a.store, Owner: a.owner, Now: a.now, Logger: a.log,
+	})
+	if err != nil {
+		return err
+	}
+	a.stop.add(func() error { return a.queue.Stop(context.WithoutCancel(ctx)) })
+	a.store.Attach(a.queue, nil)
+	return nil
+}
+
+func (a *App) wireMask(context.Context) (err error) {
+	if a.masker, err = slacktext.NewMasker(a.cfg.Redact); err != nil {
+		return fault.Wrap(err, fault.Invalid, "redact: %s.", err)
+	}
+	return nil
+}
+
+// Parts are the tools and the policy of a configuration, without anything around them.
+type Parts struct {
+	Tools  *tools.Registry
+	Policy *policy.Policy
+	app    *App
+}
+
+// NewParts builds them; the fault says which setting is wrong.
+func NewParts(ctx context.Context, cfg *config.Config, opt Options) (*Parts, error) {
+	a := bare(cfg, opt)
+	if err := a.wireTools(ctx); err != nil {
+		return nil, errors.Join(err, a.stop.run())
+	}
+	return &Parts{Tools: a.registry, Policy: a.policy, app: a}, nil
+}
+
+// Close closes what the tools opened.
+func (p *Parts) Close() error { return p.app.stop.run() }
+
+// Model gives the configured model.
+func Model(cfg *config.Config, opt Options) llm.Model { return bare(cfg, opt).model() }
+
+// Survey asks the configured workspace.
+func Survey(cfg *config.Config, now func() time.Time) *survey.Survey {
+	s := cfg.Slack
+	return survey.New(survey.Config{
+		BotToken: s.BotToken.Reveal(), AppToken: s.AppToken.Reveal(), Address: apiURL(s.APIURL), Client: &http.Client{Timeout: slackTimeout}, Now: now,
+	})
+}

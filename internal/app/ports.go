@@ -1,0 +1,18 @@
+package app
+
+import (
+	"countersign/agent"
+	"countersign/approvals/decisions"
+	"countersign/bot"
+	"countersign/internal/queue"
+)
+
+// Ports is everything that the parts want of the database while they run.
+type Ports interface {
+	agent.Store
+	decisions.Store
+	bot.Outbox
+	bot.Clicks
+	bot.Views
+	queue.Leases
+}
