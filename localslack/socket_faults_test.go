@@ -171,7 +171,8 @@ func TestDeliveryFaults(t *testing.T) {
 			attempts = append(attempts, e.RetryAttempt)
 			ids[e.ID]++
 		}
-		if !slices.Equal(attempts, []int{0, 1, 0, 1}) || len(ids) != 3 {
+		slices.Sort(attempts) // on a busy machine the timers of the copies may swap
+		if !slices.Equal(attempts, []int{0, 0, 1, 1}) || len(ids) != 3 {
 			t.Errorf("attempts %v, envelopes %v", attempts, ids)
 		}
 		ws.ExpectAcked()

@@ -19,7 +19,7 @@ import (
 // quick shortens the clocks so far that a test sees all tries of an event. The
 // ack clock stays long enough for a busy machine.
 func quick(c *localslack.Config) {
-	c.Timing.Ack = 150 * time.Millisecond
+	c.Timing.Ack = 300 * time.Millisecond
 	c.Timing.Retries = []time.Duration{0, 20 * time.Millisecond, 40 * time.Millisecond}
 	c.Timing.Warning = 20 * time.Millisecond
 }
