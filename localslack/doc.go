@@ -11,6 +11,10 @@
 //	socket*.go, deliver.go   Socket Mode: hello, envelopes, acks, retries
 //	people.go, interact.go   what people do: post, edit, click, submit
 //	faults.go, record.go     what tests break on purpose and what they read back
+//	page*.go, web/           the page on which people are played by hand
+//	blockkit/                what blocks and views may hold, with Slack's limits
+//	slacktest/, tinyapp/     the language of the tests, and the smallest app
+//	bolt/                    Slack's own framework against this server
 //
 // It is a test double with manners, not a product: there is one workspace, one
 // app, and everything is held in memory.
