@@ -8,7 +8,7 @@ import { drawModal, modalHost } from './modal.js';
 import { personInAddress, readRoute, remember } from './route.js';
 import { drawScenes, fillWhenThere, scenesPane } from './scenes.js';
 import { drawSidebar, sidebar } from './sidebar.js';
-import { changed, me, onChange, state } from './store.js';
+import { bot, changed, channelById, me, onChange, state } from './store.js';
 import { drawThread, threadPane } from './thread.js';
 import { respeak, word } from './words.js';
 
@@ -25,6 +25,7 @@ function draw() {
   banner.hidden = !state.snap.banner;
   offline.hidden = state.online;
   Object.assign(app.dataset, { main: r.home ? 'home' : 'channel', right, nav: String(r.nav), sheet: String(Boolean(state.sheet)) });
+  document.title = `${r.home ? bot()?.name : channelById(r.channel)?.name ?? 'local Slack'} · ${state.snap.team.name}`;
   document.documentElement.lang = me()?.locale?.startsWith('zh') ? 'zh-CN' : 'en';
   drawSidebar();
   if (r.home) drawHome();

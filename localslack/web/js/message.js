@@ -7,10 +7,12 @@ import { h } from './dom.js';
 import { drawFile } from './files.js';
 import { icon } from './icons.js';
 import { drawAll } from './inline.js';
+import { parseMarkdown } from './markdown.js';
 import { parseMrkdwn } from './mrkdwn.js';
 import { reactionRow } from './reactions.js';
 import { personById, me } from './store.js';
 import { surfaceFor } from './surface.js';
+import { taskCard } from './tasks.js';
 import { messageTools } from './tools.js';
 import { threadLine } from './threadline.js';
 import { t } from './words.js';
@@ -46,12 +48,26 @@ function byline(m, author) {
 /** body draws what the message says: its blocks, or its text where it has none. */
 function body(m) {
   const surface = surfaceFor(`message/${m.channel}/${m.ts}/${me()?.id}`, { channel: m.channel, ts: m.ts });
-  const blocks = m.blocks?.length ? drawBlocks(m.blocks, surface) : [];
-  const text = !blocks.length && m.text && h('div', { class: 'rich text' }, drawAll(parseMrkdwn(m.text)));
-  return h('div', { class: 'message-body' }, text, blocks,
+  return h('div', { class: 'message-body' }, m.streaming ? streamed(m, surface) : said(m, surface),
     (m.attachments ?? []).map((a) => attachment(a, surface)),
     (m.files ?? []).map(drawFile),
     m.edited && h('span', { class: 'edited' }, t('(edited)')));
+}
+
+function said(m, surface) {
+  if (m.blocks?.length) return drawBlocks(m.blocks, surface);
+  return m.text && h('div', { class: 'rich text' }, drawAll(parseMrkdwn(m.text)));
+}
+
+// A streamed message is Markdown, with its tasks above and other blocks below.
+function streamed(m, surface) {
+  const tasks = (m.blocks ?? []).filter((b) => b.type === 'task_card');
+  const rest = (m.blocks ?? []).filter((b) => b.type !== 'task_card');
+  return [
+    tasks.length > 0 && h('div', { class: 'plan lone' }, tasks.map(taskCard)),
+    m.text && h('div', { class: 'rich markdown' }, drawAll(parseMarkdown(m.text))),
+    drawBlocks(rest, surface),
+  ];
 }
 
 function attachment(a, surface) {

@@ -20,6 +20,7 @@ const dialog = h('dialog', { class: 'modal', data: { testid: 'modal' }, 'aria-la
 
 let current = null; // the view on screen
 let busy = false;
+let from = '';      // what had the focus before
 
 /** modalHost is the dialog element, to be put into the page once. */
 export function modalHost() {
@@ -41,7 +42,14 @@ export function drawModal() {
 function hide() {
   if (current) forget(`view/${current.id}`);
   current = null;
-  if (dialog.open) dialog.close();
+  if (!dialog.open) return;
+  dialog.close();
+  goBack();
+}
+
+// What opened the modal has probably been drawn anew since.
+function goBack() {
+  if (document.activeElement === document.body && from) document.querySelector(`[data-focus="${CSS.escape(from)}"]`)?.focus({ preventScroll: true });
 }
 
 function open(view, stack) {
@@ -49,7 +57,10 @@ function open(view, stack) {
   busy = false;
   clear(blocks);
   surface(view).errors = null;
-  if (!dialog.open) dialog.showModal();
+  if (!dialog.open) {
+    from = document.activeElement?.dataset.focus ?? '';
+    dialog.showModal();
+  }
   blocks.scrollTop = 0;
 }
 

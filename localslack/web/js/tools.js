@@ -14,8 +14,9 @@ import { t } from './words.js';
 /** messageTools draws the bar that shows on hover, on focus and by the dots on a touch screen. */
 export function messageTools(m, place) {
   if (m.ephemeral_to) return null;
+  // One stop of the Tab key a message: the menu has everything.
   const tool = (name, label, run, testid) => {
-    const el = h('button', { type: 'button', class: 'iconbutton', title: label, 'aria-label': label, data: { testid }, on: { click: () => run(el) } }, icon(name, 16));
+    const el = h('button', { type: 'button', class: 'iconbutton', tabindex: testid === 'message-menu' ? null : '-1', title: label, 'aria-label': label, data: { testid }, on: { click: () => run(el) } }, icon(name, 16));
     return el;
   };
   const react = (el) => palette(el, m);
