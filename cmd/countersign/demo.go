@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"time"
 
@@ -22,6 +21,6 @@ func (c *demoCmd) Run(e *env) error {
 		return err
 	}
 	return demo.Run(e.ctx, demo.Options{
-		Dir: dir, Fresh: c.Fresh, Addr: c.Addr, Think: c.Think, Env: os.LookupEnv, Out: e.out, Logger: e.log,
+		Dir: dir, Fresh: c.Fresh, Addr: c.Addr, Think: c.Think, Env: e.lookup, Out: e.out, Logger: e.log,
 	})
 }

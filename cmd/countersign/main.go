@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -24,14 +25,29 @@ type cli struct {
 	LogFormat string `enum:"text,json" default:"text" help:"text or json."`
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"debug, info, warn or error."`
 
-	Serve   serveCmd   `cmd:"" help:"Serve a Slack workspace."`
-	Demo    demoCmd    `cmd:"" help:"Try everything in the browser: local Slack, scripted model."`
-	Migrate migrateCmd `cmd:"" help:"Bring the database to this version's schema."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve     serveCmd     `cmd:"" help:"Serve a Slack workspace."`
+	Demo      demoCmd      `cmd:"" help:"Try everything in the browser: local Slack, scripted model."`
+	Migrate   migrateCmd   `cmd:"" help:"Bring the database to this version's schema."`
+	Manifest  manifestCmd  `cmd:"" help:"Print the Slack app manifest that the configuration needs."`
+	Doctor    doctorCmd    `cmd:"" help:"Check everything that serving needs, and say how to mend what is broken."`
+	IDs       idsCmd       `cmd:"" name:"ids" help:"Find the Slack ids of people, channels and user groups."`
+	Settings  configCmd    `cmd:"" name:"config" help:"Check the configuration, or print its schema."`
+	Runs      runsCmd      `cmd:"" help:"Look at runs, stop them, wake them."`
+	Approvals approvalsCmd `cmd:"" help:"Look at approvals, and decide them."`
+	Audit     auditCmd     `cmd:"" help:"Verify and export the audit record."`
+	Version   versionCmd   `cmd:"" help:"Print the version."`
+}
+
+// host is the process as a command sees it; tests bring their own.
+type host struct {
+	lookup func(string) (string, bool) // environment variables
+	in     io.Reader
+	now    func() time.Time
 }
 
 // env is what a command works with.
 type env struct {
+	host
 	cli *cli
 	ctx context.Context
 	out io.Writer
@@ -46,6 +62,10 @@ func main() {
 
 // run is main without the process: arguments in, exit code out.
 func run(ctx context.Context, args []string, out, errout io.Writer) int {
+	return host{lookup: os.LookupEnv, in: os.Stdin, now: time.Now}.run(ctx, args, out, errout)
+}
+
+func (h host) run(ctx context.Context, args []string, out, errout io.Writer) int {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("countersign"), kong.Writers(out, errout), kong.UsageOnError(),
 		kong.Description("A ChatOps agent for Slack whose risky actions are countersigned by people."))
@@ -58,7 +78,7 @@ func run(ctx context.Context, args []string, out, errout io.Writer) int {
 		fmt.Fprintf(errout, "countersign: %s\n", err)
 		return 2
 	}
-	e := &env{cli: &c, ctx: ctx, out: out, log: logger(&c, errout)}
+	e := &env{host: h, cli: &c, ctx: ctx, out: out, log: logger(&c, errout)}
 	if err := k.Run(e); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(errout, "countersign: %s\n", sentence(err))
 		return 1
@@ -95,5 +115,5 @@ func (e *env) load() (*config.Config, error) {
 			path = config.DefaultFile
 		}
 	}
-	return config.Load(path, os.LookupEnv)
+	return config.Load(path, e.lookup)
 }

@@ -1,7 +1,13 @@
 package main
 
 import (
+	"context"
+	"time"
+
 	"countersign/internal/app"
+	"countersign/internal/config"
+	"countersign/internal/doctor"
+	"countersign/internal/manifest"
 )
 
 type serveCmd struct{}
@@ -23,5 +29,34 @@ func (*serveCmd) Run(e *env) error {
 		return err
 	}
 	e.log.Info("serving", "database", databaseKind(cfg), "http", cfg.HTTP.Addr)
-	return a.Run(e.ctx)
+	checked := make(chan struct{})
+	go func() {
+		defer close(checked)
+		e.examineBriefly(cfg)
+	}()
+	err = a.Run(e.ctx)
+	<-checked
+	return err
 }
+
+// examineBriefly warns of what is broken, beside the start: what is optional
+// never keeps the bot from serving.
+func (e *env) examineBriefly(cfg *config.Config) {
+	ctx, cancel := context.WithTimeout(e.ctx, briefly)
+	defer cancel()
+	m, err := manifest.For(cfg, "")
+	if err != nil {
+		e.log.Warn(sentence(err))
+		return
+	}
+	for _, f := range doctor.Examine(ctx, &doctor.Subject{
+		Config: cfg, Slack: app.Survey(cfg, e.now), Scopes: m.ScopeNames(), Now: e.now, Brief: true,
+	}) {
+		if f.Level != doctor.OK && f.Area != "config" && ctx.Err() == nil {
+			e.log.Warn(f.Text, "area", f.Area, "fix", f.Fix)
+		}
+	}
+}
+
+// briefly is how long the checks beside the start may take.
+const briefly = 20 * time.Second

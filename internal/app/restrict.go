@@ -23,6 +23,9 @@ func restrict(ts []tools.Tool, access config.Access) []tools.Tool {
 	return out
 }
 
+// Unwrap gives the tool itself.
+func (r restricted) Unwrap() tools.Tool { return r.Tool }
+
 // Spec gives the tool's contract with the configured roles, channels and risk. A
 // configured risk raises a tool's own, and never makes a HIGH tool less.
 func (r restricted) Spec() tools.Spec {

@@ -127,7 +127,6 @@ var later = []struct{ text, want string }{
 	{"roles: {m: {users: [U1]}}\napprovals: {escalate: {after: 10m, to: [m]}}", "approvals.escalate:"},
 	{"approvals: {edit_approves: false}", "approvals.edit_approves:"},
 	{"approvals: {step_up: totp}", "approvals.step_up:"},
-	{"approvals: {cli: true}", "approvals.cli:"},
 	{"redact: [secret]", "redact: not available"},
 	{"rules: [{tool: t, risk: high}]", "rules: not available"},
 	{"tools: {metrics: {prometheus_url: https://h}}", "tools.metrics:"},

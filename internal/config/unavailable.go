@@ -19,7 +19,6 @@ var unavailable = []feature{
 	{"approvals.escalate", "escalation", func(c *Config) bool { return c.Approvals.Escalate != nil }},
 	{"approvals.edit_approves", "an edit that somebody else must approve", func(c *Config) bool { return !c.Approvals.EditApproves }},
 	{"approvals.step_up", "a second proof for decisions", func(c *Config) bool { return c.Approvals.StepUp == "totp" }},
-	{"approvals.cli", "deciding on the command line", func(c *Config) bool { return c.Approvals.CLI }},
 	{"redact", "masking by patterns of one's own", func(c *Config) bool { return len(c.Redact) > 0 }},
 	{"rules", "rules", func(c *Config) bool { return len(c.Rules) > 0 }},
 	{"tools.metrics", "metrics tools", func(c *Config) bool { return c.Tools.Metrics != nil }},

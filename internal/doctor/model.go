@@ -1,0 +1,71 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"countersign/agent/llm"
+)
+
+// probe is the one call that the model is asked to make.
+const probe = "confirm_setup"
+
+// probeWord is what the call must carry.
+const probeWord = "ready"
+
+func (e *examiner) model(ctx context.Context) {
+	if e.Model == nil || e.Brief {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(e.Config.Model.Timeout, timeout))
+	defer cancel()
+	reply, err := e.Model.Complete(ctx, llm.Request{
+		Messages: []llm.Message{
+			{Role: llm.System, Text: "You check a set-up. You do nothing but what you are told."},
+			{Role: llm.User, Text: "Call the tool " + probe + " with the word " + probeWord + "."},
+		},
+		Tools: []llm.ToolDef{{
+			Name: probe, Description: "Confirms that tools can be called.",
+			Parameters: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"}},"required":["word"],"additionalProperties":false}`),
+		}},
+		Key: "doctor",
+	})
+	if err != nil {
+		e.noModel(err)
+		return
+	}
+	name := e.Config.Model.Name
+	var args struct {
+		Word string `json:"word"`
+	}
+	switch {
+	case len(reply.Calls) == 0:
+		e.warn("model", "If it keeps doing so, name a model in model.name (OPENAI_MODEL) that can call tools.", "The model %s answers, but with words instead of the tool call that it was told to make.", name)
+	case reply.Calls[0].Name != probe || json.Unmarshal([]byte(reply.Calls[0].Arguments), &args) != nil || !strings.Contains(strings.ToLower(args.Word), probeWord):
+		e.warn("model", "Name a model in model.name (OPENAI_MODEL) that is better at calling tools.", "The model %s called a tool, but not as it was told.", name)
+	default:
+		e.ok("model", "The model %s answers and calls tools (%d tokens).", name, reply.Usage.Total())
+	}
+}
+
+func (e *examiner) noModel(err error) {
+	var m *llm.Error
+	if !errors.As(err, &m) {
+		e.broken("model", "Check OPENAI_BASE_URL (model.base_url) and the network.", "The model does not answer: %s.", err)
+		return
+	}
+	fix := map[llm.Kind]string{
+		llm.Config:     "Correct OPENAI_API_KEY, OPENAI_MODEL (model.name) or OPENAI_BASE_URL (model.base_url).",
+		llm.Quota:      "Top the account up, or use another key.",
+		llm.Overloaded: "Check the network and the provider's state, and ask again; model.timeout is how long one reply may take.",
+		llm.BadRequest: "Name a model in model.name (OPENAI_MODEL) that can call tools.",
+		llm.Malformed:  "Check that OPENAI_BASE_URL (model.base_url) is the address of an OpenAI-compatible API, with its /v1.",
+		llm.Overflow:   "Name a model with a larger window in model.name (OPENAI_MODEL).",
+	}[m.Kind]
+	if fix == "" {
+		fix = "Check OPENAI_BASE_URL (model.base_url), OPENAI_MODEL (model.name) and OPENAI_API_KEY."
+	}
+	e.broken("model", fix, "The model %s cannot be used: %s", e.Config.Model.Name, m.Message)
+}

@@ -1,0 +1,141 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/url"
+	"time"
+
+	"countersign/tools"
+)
+
+// readier is a tool that can say whether what it needs is there.
+type readier interface {
+	Ready(ctx context.Context) error
+}
+
+// tools builds the tools as serve would, and tries what each needs with a read.
+func (e *examiner) tools(ctx context.Context) {
+	if e.Tools == nil {
+		return
+	}
+	registry, err := e.Tools(ctx)
+	if err != nil {
+		e.broken("tools", "Correct that setting.", "%s", sentence(err))
+		return
+	}
+	specs := registry.Specs()
+	if len(specs) == 0 {
+		e.warn("tools", "Configure tools (files, docs, sql, http …), or it can only talk.", "No tool is configured.")
+		return
+	}
+	e.reads(ctx, registry)
+	for _, s := range specs {
+		if t, _ := registry.Get(s.Name); t != nil {
+			e.ready(ctx, s.Name, t)
+		}
+	}
+	e.services(ctx)
+}
+
+// ready asks a tool itself, where it can be asked.
+func (e *examiner) ready(ctx context.Context, name string, t tools.Tool) {
+	r, ok := unwrap(t).(readier)
+	if !ok {
+		return
+	}
+	if err := r.Ready(ctx); err != nil {
+		e.broken("tools", "Start what the tool needs, or take it out of the configuration.", "%s cannot be used: %s", name, failure(err))
+		return
+	}
+	e.ok("tools", "%s is ready.", name)
+}
+
+// unwrap looks below what was laid over a tool.
+func unwrap(t tools.Tool) tools.Tool {
+	for {
+		w, ok := t.(interface{ Unwrap() tools.Tool })
+		if !ok {
+			return t
+		}
+		t = w.Unwrap()
+	}
+}
+
+func failure(err error) string {
+	var f *tools.Failure
+	if errors.As(err, &f) {
+		return f.Message
+	}
+	return sentence(err)
+}
+
+// reads makes one harmless read of each folder and database.
+func (e *examiner) reads(ctx context.Context, registry *tools.Registry) {
+	c := e.Config.Tools
+	if c.Files != nil {
+		e.read(ctx, registry, "list_files", `{"path":"."}`, "The folder "+c.Files.Root, "Let this process read the folder tools.files.root.")
+	}
+	if c.Docs != nil {
+		e.read(ctx, registry, "search_docs", `{"query":"a"}`, "The folder "+c.Docs.Path, "Let this process read the folder tools.docs.path.")
+	}
+	for _, db := range c.SQL {
+		args, err := json.Marshal(map[string]string{"database": db.Name})
+		if err != nil || len(c.SQL) == 1 {
+			args = []byte(`{}`)
+		}
+		e.read(ctx, registry, "get_schema", string(args), "The database "+db.Name, "Correct the url of tools.sql, or start that database.")
+	}
+}
+
+func (e *examiner) read(ctx context.Context, registry *tools.Registry, name, raw, what, fix string) {
+	tool, ok := registry.Get(name)
+	if !ok {
+		return
+	}
+	args, err := tools.Parse(registry.Schema(name), raw)
+	if err != nil {
+		return // the tool takes other arguments than ours: nothing is known of it
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.Config.Limits.ToolTimeout)
+	defer cancel()
+	_, err = tool.Call(ctx, tools.Call{Run: "doctor", Step: "1", Args: args.Canonical})
+	if err != nil {
+		e.broken("tools", fix, "%s cannot be read: %s", what, failure(err))
+		return
+	}
+	e.ok("tools", "%s can be read.", what)
+}
+
+// services looks whether somebody listens where http tools would call. It calls
+// none of them: a declared call may do anything.
+func (e *examiner) services(ctx context.Context) {
+	seen := map[string]bool{}
+	for _, h := range e.Config.Tools.HTTP {
+		u, err := url.Parse(h.URL)
+		if err != nil || u.Host == "" || seen[u.Host] {
+			continue
+		}
+		seen[u.Host] = true
+		e.listens(ctx, h.Name, u)
+	}
+}
+
+func (e *examiner) listens(ctx context.Context, name string, u *url.URL) {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	}
+	dialer := net.Dialer{Timeout: 5 * time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		e.warn("tools", "Start the service, or correct the url of tools.http.", "Nobody answers at %s, which %s calls.", u.Host, name)
+		return
+	}
+	if err := conn.Close(); err != nil {
+		return // it was reached
+	}
+	e.ok("tools", "%s, which %s calls, can be reached.", u.Host, name)
+}
