@@ -76,7 +76,10 @@ func (p pen) pending(c *decisions.Case, w Where) []slack.Block {
 		out = append(out, p.asked(c, maxWords)...)
 		out = append(out, p.again(c)...)
 		out = append(out, p.changes(c)...)
-		out = append(out, p.call(c, hides)...)
+		out = append(out, p.call(c)...)
+		if w.Unknown > 0 {
+			out = append(out, section(p.say("card.unknown", "n", grouped(w.Unknown))))
+		}
 		out = append(out, p.effect(a.Current().Preview)...)
 		out = append(out, p.read(w.Read)...)
 		out = append(out, p.reason(c)...)
@@ -94,7 +97,7 @@ func (p pen) title(c *decisions.Case) string {
 	if a.Revision > 1 {
 		key = "card.title.changed"
 	}
-	return p.say(key, "tool", code(a.Tool), "risk", p.risk(a.Risk), "asker", person(c.Run.Asker))
+	return p.say(key, "tool", code(a.Tool), "risk", p.risk(a.Risk))
 }
 
 // privately is all that the channel sees of a private call.
@@ -120,22 +123,42 @@ func (p pen) again(c *decisions.Case) []slack.Block {
 }
 
 // call is every argument exactly as it will run.
-func (p pen) call(c *decisions.Case, hides bool) []slack.Block {
+func (p pen) call(c *decisions.Case) []slack.Block {
 	args, err := p.arguments(c.Approval.Current().Args)
 	if err != nil {
 		return []slack.Block{section(p.say("card.unreadable"))}
 	}
-	head := line(bold(p.say("card.call")), text(" "), coded(p.toolName(c.Approval.Tool)))
-	if c.Approval.Revision > 1 {
-		head = line(bold(p.say("card.now")), text(" "), coded(p.toolName(c.Approval.Tool)))
+	out := []slack.RichTextElement{line(bold(p.callHead(&c.Approval)), text(" "), coded(p.toolName(c.Approval.Tool)))}
+	switch {
+	case len(args) == 0:
+		out = append(out, line(text(p.say("card.noargs"))))
+	case fits(args):
+		out = append(out, p.sheet(args)...)
+	default:
+		out = append(out, p.sheet(headOf(args, maxArgs, maxArgLines, maxArgCount))...)
+		out = append(out, line(text(p.cutNote(&c.Approval))))
 	}
-	if len(args) == 0 {
-		return rich(head, line(text(p.say("card.noargs"))))
+	return rich(out...)
+}
+
+// callHead says of the arguments below it whether they will run, ran, or did not.
+func (p pen) callHead(a *approvals.Approval) string {
+	switch {
+	case a.State == approvals.Redeemed:
+		return p.say("card.ran")
+	case a.State != approvals.Pending && a.State != approvals.Approved:
+		return p.say("card.notrun")
+	case a.Revision > 1:
+		return p.say("card.now")
 	}
-	if hides && !fits(args) {
-		args = headOf(args, maxArgs, maxArgLines, maxArgCount)
+	return p.say("card.call")
+}
+
+func (p pen) cutNote(a *approvals.Approval) string {
+	if a.State == approvals.Pending {
+		return p.say("card.cut")
 	}
-	return rich(append([]slack.RichTextElement{head}, p.sheet(args)...)...)
+	return p.say("card.cut.record")
 }
 
 // effect is what the call will do, or why that cannot be shown.
@@ -238,7 +261,7 @@ func (p pen) needs(c *decisions.Case, w Where) string {
 			said += " " + p.say("card.sofar", "people", p.people(who))
 		}
 	}
-	if !needs.SelfApproval {
+	if !needs.SelfApproval && len(needs.Approvers) > 0 {
 		said += " " + p.say("card.noself", "asker", person(c.Run.Asker))
 	}
 	if w.OnlyAsker {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -88,21 +89,32 @@ func (p pen) argument(m member) argument {
 		a.label, a.masked = quoted(drawn), masked
 	}
 	value, drawn := p.value(&a)
+	if compact, n := p.draw(string(m.raw)); (a.kind == "kind.object" || a.kind == "kind.list") && n == a.masked && columns(compact) <= 40 {
+		drawn = compact // as short as it was written
+	}
 	a.shown = wrap(drawn)
 	if drawn == "" {
 		a.shown = "⟨empty⟩"
 	}
 	a.short = shortForm(a, drawn)
-	for _, w := range slacktext.Inspect(m.name) {
-		a.warned = append(a.warned, warning{w, true})
-	}
-	for _, w := range slacktext.Inspect(value) {
+	a.inspect(m.name, true)
+	a.inspect(value, false)
+	return a
+}
+
+// inspect notes what is suspicious about the name or the value.
+func (a *argument) inspect(s string, ofName bool) {
+	for _, w := range slacktext.Inspect(s) {
 		if a.masked > 0 {
 			w.Part = "" // it could hold what is masked
 		}
-		a.warned = append(a.warned, warning{w, false})
+		said := slices.ContainsFunc(a.warned, func(old warning) bool {
+			return old.Kind == w.Kind && old.ofName == ofName && strings.Contains(old.Part, w.Part)
+		})
+		if !said {
+			a.warned = append(a.warned, warning{w, ofName})
+		}
 	}
-	return a
 }
 
 // value draws the argument's value and gives it as a person reads it.
@@ -141,6 +153,8 @@ func (p pen) secretByName(name, value string, already int) bool {
 
 func kindOf(raw json.RawMessage) string {
 	switch raw[0] {
+	case '"':
+		return ""
 	case '{':
 		return "kind.object"
 	case '[':

@@ -58,6 +58,7 @@ type Where struct {
 	Now       time.Time
 	Thread    string
 	Read      []string                  // what the run has read that the asker did not write
+	Unknown   int                       // number of an earlier step: the same call, and nobody knows whether it happened; 0: none
 	OnlyAsker bool                      // nobody but the asker holds a role that may approve
 	Approvers map[string][]policy.Actor // by approval id: whose approval let the call run
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -174,16 +175,20 @@ func typeOf(prop property, current json.RawMessage) string {
 		return "number"
 	case "kind.boolean":
 		return "boolean"
-	}
-	if current[0] == '"' {
+	case "":
 		return "string"
 	}
 	return ""
 }
 
+// widgetOf chooses the input. A value that the schema would not have is edited as JSON.
 func widgetOf(prop property, current json.RawMessage) widget {
+	there := len(current) > 0
+	among := func(values ...json.RawMessage) bool {
+		return !there || slices.ContainsFunc(values, func(v json.RawMessage) bool { return string(v) == string(current) })
+	}
 	if len(prop.Enum) > 0 {
-		if choosable(prop.Enum) {
+		if choosable(prop.Enum) && among(prop.Enum...) {
 			return choiceWidget
 		}
 		if typeOf(prop, current) != "string" {
@@ -192,6 +197,9 @@ func widgetOf(prop property, current json.RawMessage) widget {
 	}
 	switch typeOf(prop, current) {
 	case "string":
+		if there && current[0] != '"' {
+			return jsonWidget
+		}
 		if prop.Format == "date" && isDate(initial(textWidget, current)) {
 			return dateWidget
 		}
@@ -202,7 +210,9 @@ func widgetOf(prop property, current json.RawMessage) widget {
 		}
 		return jsonWidget // a number that a browser could round
 	case "boolean":
-		return choiceWidget
+		if among(json.RawMessage("true"), json.RawMessage("false")) {
+			return choiceWidget
+		}
 	}
 	return jsonWidget
 }

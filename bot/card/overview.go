@@ -93,7 +93,7 @@ func (r *Renderer) Home(waiting []decisions.Case, runs []agent.Run, at Where) sl
 func (p pen) homeCase(c *decisions.Case) []slack.Block {
 	a := &c.Approval
 	value := Button{Approval: a.ID, Revision: a.Revision, Digest: a.Current().Digest, Run: a.Run, Step: a.Step}
-	said := p.title(c) + "\n" + p.say("card.expires", "when", moment(a.ExpiresAt))
+	said := p.title(c) + "\n" + p.say("home.from", "asker", person(c.Run.Asker)) + " · " + p.say("card.expires", "when", moment(a.ExpiresAt))
 	if a.Channel != "" {
 		said += " · " + channel(a.Channel)
 	}

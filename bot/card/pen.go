@@ -51,6 +51,9 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // moment is an instant in each reader's own time zone, in mrkdwn.
 func moment(t time.Time) string {
+	if t.Unix() <= 0 {
+		return "—" // not known
+	}
 	return fmt.Sprintf("<!date^%d^{date_short_pretty} {time}|%s>", t.Unix(), t.UTC().Format("2006-01-02 15:04 UTC"))
 }
 

@@ -18,14 +18,14 @@ const mostDecisions = 12
 // by whom, on which arguments, and what came of it.
 func (p pen) settled(c *decisions.Case) []slack.Block {
 	a := &c.Approval
-	out := []slack.Block{section(p.say("card.title."+string(a.State), "tool", code(a.Tool), "risk", p.risk(a.Risk), "asker", person(c.Run.Asker)))}
+	out := []slack.Block{section(p.say("card.title."+string(a.State), "tool", code(a.Tool), "risk", p.risk(a.Risk)))}
 	if p.r.private(a.Tool, &c.Step) {
 		out = append(out, section(p.privately(c)))
 	} else {
 		out = append(out, p.asked(c, maxReason)...)
 		out = append(out, p.again(c)...)
 		out = append(out, p.changes(c)...)
-		out = append(out, p.call(c, true)...)
+		out = append(out, p.call(c)...)
 	}
 	out = append(out, p.verdicts(c)...)
 	return append(out, p.outcome(c)...)
@@ -45,6 +45,9 @@ func (p pen) verdicts(c *decisions.Case) []slack.Block {
 		lines = nil
 	}
 	for _, d := range shown {
+		if !tells(a, d) {
+			continue
+		}
 		lines = append(lines, p.verdict(d))
 		if d.Reason != "" && !private && d.Verdict != approvals.Edit {
 			flush()
@@ -53,6 +56,17 @@ func (p pen) verdicts(c *decisions.Case) []slack.Block {
 	}
 	flush()
 	return out
+}
+
+// tells says that a decision is not told elsewhere on the card already.
+func tells(a *approvals.Approval, d approvals.Decision) bool {
+	switch d.Verdict {
+	case approvals.Expire:
+		return false
+	case approvals.Edit:
+		return a.Current().Requirement.EditApproves && !d.Void && d.Revision == a.Revision
+	}
+	return true
 }
 
 func (p pen) verdict(d approvals.Decision) string {
@@ -109,12 +123,17 @@ func (p pen) changes(c *decisions.Case) []slack.Block {
 	if err != nil || failed != nil {
 		return out
 	}
-	old := headOf(onlyChanged(before, now), maxBefore, maxBeforeLines, maxArgCount)
+	changed := onlyChanged(before, now)
+	old := headOf(changed, maxBefore, maxBeforeLines, maxArgCount)
 	elements := []slack.RichTextElement{line(bold(p.say("card.before")))}
 	if added := added(before, now); len(old) == 0 && len(added) > 0 {
 		elements = append(elements, line(text(p.say("card.before.none"))))
 	}
-	return append(out, rich(append(elements, p.sheet(old)...)...)...)
+	elements = append(elements, p.sheet(old)...)
+	if n := len(old); n < len(changed) || n > 0 && old[n-1].shown != changed[n-1].shown {
+		elements = append(elements, line(text("…")))
+	}
+	return append(out, rich(elements...)...)
 }
 
 // onlyChanged are the arguments of before that are not the same now.

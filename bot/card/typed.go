@@ -93,12 +93,12 @@ func (f *field) chosen(said string) (json.RawMessage, string) {
 }
 
 // text is a string. An empty input means the empty text where the argument is
-// required or was empty before, else that it is left out.
+// there now and has to stay or was empty before, else that it is left out.
 func (f *field) text(said string) json.RawMessage {
 	if said == "" && f.widget == dateWidget {
 		return nil
 	}
-	if said == "" && !f.required && string(f.current) != `""` {
+	if said == "" && (f.current == nil || !f.required && string(f.current) != `""`) {
 		return nil
 	}
 	return quoteJSON(said)

@@ -27,22 +27,39 @@ func wrap(drawn string) string {
 }
 
 func wrapLine(l string) string {
-	if columns(l) <= wrapColumns {
-		return l
-	}
 	var out strings.Builder
-	used := 0
-	for l != "" {
-		n := atom(l)
-		w := columns(l[:n])
-		if used > 0 && used+w > wrapColumns-columns(goesOn) {
-			out.WriteString(goesOn + "\n")
-			used = 0
-		}
-		out.WriteString(l[:n])
-		l, used = l[n:], used+w
+	for wide(l) {
+		end := breakAt(l, wrapColumns-columns(goesOn))
+		out.WriteString(l[:end] + goesOn + "\n")
+		l = l[end:]
 	}
-	return out.String()
+	return out.String() + l
+}
+
+// breakAt is where a line goes on in the next one: after the last space or comma
+// of the last third, else wherever the columns are full.
+func breakAt(l string, limit int) int {
+	end, used, good := 0, 0, 0
+	for end < len(l) {
+		n := atom(l[end:])
+		w := columns(l[end : end+n])
+		if end > 0 && used+w > limit {
+			break
+		}
+		end, used = end+n, used+w
+		if used > limit*2/3 && strings.ContainsRune(" ,;，、。；", lastRune(l[:end])) {
+			good = end
+		}
+	}
+	if good > 0 {
+		return good
+	}
+	return end
+}
+
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
 }
 
 // atom is the length of what must stay together at the head of a drawn line: a
@@ -67,6 +84,17 @@ func atom(s string) int {
 }
 
 func isFlag(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
+
+// wide says that a line does not fit; it does not read on beyond that.
+func wide(l string) bool {
+	n := 0
+	for _, r := range l {
+		if n += columns(string(r)); n > wrapColumns {
+			return true
+		}
+	}
+	return false
+}
 
 // columns is how wide s is drawn in a font of fixed width.
 func columns(s string) int {
