@@ -157,20 +157,28 @@ func Postgres(t testing.TB) string {
 // Config is the world's configuration.
 func (w *World) Config() *config.Config {
 	w.t.Helper()
+	text, env := w.Settings()
+	cfg, err := config.Parse("countersign.yaml", []byte(text), func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	w.must(err)
+	return cfg
+}
+
+// Settings are the world's configuration as an operator has it: the text of the
+// file, and the environment.
+func (w *World) Settings() (text string, env map[string]string) {
+	w.t.Helper()
 	approvals := w.opt.Approvals
 	if approvals == "" {
 		approvals = "approvals: {approvers: [manager], ttl: 1h, sweep: 200ms}"
 	}
-	text := strings.NewReplacer("@SHOP@", w.shop.URL, "@DIR@", w.Dir, "@APPROVALS@", approvals).Replace(settings) + w.opt.YAML
-	env := w.Slack.Env()
+	text = strings.NewReplacer("@SHOP@", w.shop.URL, "@DIR@", w.Dir, "@APPROVALS@", approvals).Replace(settings) + w.opt.YAML
+	env = w.Slack.Env()
 	env["DATABASE_URL"], env["OPENAI_BASE_URL"], env["OPENAI_API_KEY"], env["OPENAI_MODEL"] = w.URL, w.Model.URL+"/v1", "test", playbook.Model
 	env["COUNTERSIGN_HTTP_ADDR"] = w.free()
 	for k, v := range w.opt.Env {
 		env[k] = v
 	}
-	cfg, err := config.Parse("countersign.yaml", []byte(text), func(name string) (string, bool) { v, ok := env[name]; return v, ok })
-	w.must(err)
-	return cfg
+	return text, env
 }
 
 func (w *World) free() string {

@@ -72,41 +72,52 @@ func failure(err error) string {
 	return sentence(err)
 }
 
+// trial is a harmless read of something that tools work on.
+type trial struct {
+	tool string
+	args string
+	what string
+	fix  string
+}
+
 // reads makes one harmless read of each folder and database.
 func (e *examiner) reads(ctx context.Context, registry *tools.Registry) {
 	c := e.Config.Tools
+	var trials []trial
 	if c.Files != nil {
-		e.read(ctx, registry, "list_files", `{"path":"."}`, "The folder "+c.Files.Root, "Let this process read the folder tools.files.root.")
+		trials = append(trials, trial{"list_files", `{"path":"."}`, "The folder " + c.Files.Root, "Let this process read the folder tools.files.root."})
 	}
 	if c.Docs != nil {
-		e.read(ctx, registry, "search_docs", `{"query":"a"}`, "The folder "+c.Docs.Path, "Let this process read the folder tools.docs.path.")
+		trials = append(trials, trial{"search_docs", `{"query":"a"}`, "The folder " + c.Docs.Path, "Let this process read the folder tools.docs.path."})
 	}
 	for _, db := range c.SQL {
 		args, err := json.Marshal(map[string]string{"database": db.Name})
 		if err != nil || len(c.SQL) == 1 {
 			args = []byte(`{}`)
 		}
-		e.read(ctx, registry, "get_schema", string(args), "The database "+db.Name, "Correct the url of tools.sql, or start that database.")
+		trials = append(trials, trial{"get_schema", string(args), "The database " + db.Name, "Correct the url of tools.sql, or start that database."})
+	}
+	for _, t := range trials {
+		e.read(ctx, registry, t)
 	}
 }
 
-func (e *examiner) read(ctx context.Context, registry *tools.Registry, name, raw, what, fix string) {
-	tool, ok := registry.Get(name)
+func (e *examiner) read(ctx context.Context, registry *tools.Registry, t trial) {
+	tool, ok := registry.Get(t.tool)
 	if !ok {
 		return
 	}
-	args, err := tools.Parse(registry.Schema(name), raw)
+	args, err := tools.Parse(registry.Schema(t.tool), t.args)
 	if err != nil {
 		return // the tool takes other arguments than ours: nothing is known of it
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.Config.Limits.ToolTimeout)
 	defer cancel()
-	_, err = tool.Call(ctx, tools.Call{Run: "doctor", Step: "1", Args: args.Canonical})
-	if err != nil {
-		e.broken("tools", fix, "%s cannot be read: %s", what, failure(err))
+	if _, err = tool.Call(ctx, tools.Call{Run: "doctor", Step: "1", Args: args.Canonical}); err != nil {
+		e.broken("tools", t.fix, "%s cannot be read: %s", t.what, failure(err))
 		return
 	}
-	e.ok("tools", "%s can be read.", what)
+	e.ok("tools", "%s can be read.", t.what)
 }
 
 // services looks whether somebody listens where http tools would call. It calls
