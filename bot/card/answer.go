@@ -172,7 +172,7 @@ func (p pen) change(s *agent.Step, at Where) []slack.RichTextSectionElement {
 func (p pen) goOn(r *agent.Run) []slack.Block {
 	value := Button{Run: r.ID}
 	return []slack.Block{
-		section(p.halted(r) + " " + p.say("continue.ask", "asker", person(r.Asker), "when", moment(r.InputBy))),
+		section(p.halted(r) + p.say("gap") + p.say("continue.ask", "asker", person(r.Asker), "when", moment(r.InputBy))),
 		actions(fmt.Sprintf("continue-%d", r.Turns),
 			button("run_continue", p.say("button.continue"), value).WithStyle(slack.StylePrimary),
 			button("run_stop", p.say("button.stop"), value)),

@@ -256,13 +256,13 @@ func (p pen) needs(c *decisions.Case, w Where) string {
 		said = p.say("card.needs", "roles", p.roles(needs.Approvers))
 	}
 	if needs.Quorum > 1 {
-		said += " " + p.say("card.quorum", "have", grouped(a.Approvals()), "need", grouped(needs.Quorum))
+		said += p.say("gap") + p.say("card.quorum", "have", grouped(a.Approvals()), "need", grouped(needs.Quorum))
 		if who := approvers(a); len(who) > 0 {
-			said += " " + p.say("card.sofar", "people", p.people(who))
+			said += p.say("gap") + p.say("card.sofar", "people", p.people(who))
 		}
 	}
 	if !needs.SelfApproval && len(needs.Approvers) > 0 {
-		said += " " + p.say("card.noself", "asker", person(c.Run.Asker))
+		said += p.say("gap") + p.say("card.noself", "asker", person(c.Run.Asker))
 	}
 	if w.OnlyAsker {
 		said += "\n" + p.say("card.onlyasker")

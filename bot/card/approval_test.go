@@ -157,7 +157,11 @@ func TestPressIsReadBack(t *testing.T) {
 			continue
 		}
 		for _, e := range block.Elements.ElementSet {
-			got, err := card.ParseButton(e.(*slack.ButtonBlockElement).Value)
+			pressed, ok := e.(*slack.ButtonBlockElement)
+			if !ok {
+				t.Fatalf("an element of type %T", e)
+			}
+			got, err := card.ParseButton(pressed.Value)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,8 +252,12 @@ func TestLongAnswersAreAttached(t *testing.T) {
 func TestCheckRefuses(t *testing.T) {
 	t.Parallel()
 	plain := func(s string) *slack.TextBlockObject { return slack.NewTextBlockObject("plain_text", s, false, false) }
-	section := func(s string) slack.Block { return slack.NewSectionBlock(slack.NewTextBlockObject("mrkdwn", s, false, false), nil, nil) }
-	button := func(id, value string) *slack.ButtonBlockElement { return slack.NewButtonBlockElement(id, value, plain("x")) }
+	section := func(s string) slack.Block {
+		return slack.NewSectionBlock(slack.NewTextBlockObject("mrkdwn", s, false, false), nil, nil)
+	}
+	button := func(id, value string) *slack.ButtonBlockElement {
+		return slack.NewButtonBlockElement(id, value, plain("x"))
+	}
 	many := make([]slack.Block, 51)
 	for i := range many {
 		many[i] = slack.NewDividerBlock()

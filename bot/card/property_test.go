@@ -242,7 +242,7 @@ func TestDifferentArgumentsLookDifferent(t *testing.T) {
 // near draws two objects that are alike.
 func near(t *rapid.T) (a, b json.RawMessage) {
 	text := rapid.StringOfN(rapid.SampledFrom([]rune("ab: \"\\\n⟨⟩1,{}[]null\u202e")), 0, 30, -1)
-	make := func(label string) json.RawMessage {
+	object := func(label string) json.RawMessage {
 		args := map[string]any{}
 		for range rapid.IntRange(1, 2).Draw(t, label) {
 			v := rapid.OneOf(
@@ -261,7 +261,7 @@ func near(t *rapid.T) (a, b json.RawMessage) {
 		}
 		return canonical
 	}
-	return make("first"), make("second")
+	return object("first"), object("second")
 }
 
 // shown is what a person can see of a card, without the buttons' values.

@@ -48,7 +48,7 @@ func (p pen) question(w *agent.Work, s *agent.Step) (string, []slack.Block) {
 	if s.State == agent.StepAsking {
 		how := p.say("question.how")
 		if !w.Run.InputBy.IsZero() {
-			how += " " + p.say("question.until", "when", moment(w.Run.InputBy))
+			how += p.say("gap") + p.say("question.until", "when", moment(w.Run.InputBy))
 		}
 		out = append(out, note(how))
 	}
@@ -91,7 +91,7 @@ func (p pen) findings(w *agent.Work, s *agent.Step, at Where) []slack.Block {
 		said = p.say("uncertain.who", "roles", p.roles(a.Current().Requirement.Approvers))
 	}
 	if safe := p.safe(s); at.Now.Before(safe) {
-		said += " " + p.say("uncertain.safe", "when", moment(safe))
+		said += p.say("gap") + p.say("uncertain.safe", "when", moment(safe))
 	} else {
 		buttons = append(buttons, button("uncertain_run", p.say("button.rerun"), value))
 	}
