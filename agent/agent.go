@@ -35,6 +35,7 @@ type Quoted struct {
 type Config struct {
 	Store       Store
 	Model       llm.Model
+	Small       llm.Model // summarises long outputs; nil: they are shown in part
 	Gate        *Gate
 	Directory   Directory
 	History     History // nil: threads have no past

@@ -98,11 +98,11 @@ func (w *worker) page(s *Step) {
 		return
 	}
 	n, err := strconv.Atoi(strings.TrimPrefix(in.Ref, "step-"))
-	if err != nil || n < 1 || n > len(w.steps) || w.steps[n-1].Output == "" {
+	if err != nil || n < 1 || n > len(w.steps) || w.steps[n-1].whole() == "" {
 		w.refuse(s, &tools.Failure{Code: "unknown_ref", Pointer: "/ref", Message: fmt.Sprintf("there is no stored output %q", cut(in.Ref, 40))})
 		return
 	}
-	text := []rune(w.steps[n-1].Output)
+	text := []rune(w.steps[n-1].whole())
 	if in.Offset >= len(text) {
 		w.refuse(s, &tools.Failure{Code: "end", Pointer: "/offset", Message: fmt.Sprintf("the output has %d characters", len(text))})
 		return
@@ -110,6 +110,9 @@ func (w *worker) page(s *Step) {
 	end := min(in.Offset+max(w.a.OutputChars, minPage), len(text))
 	w.succeed(s, fmt.Sprintf("characters %d to %d of %d:\n%s", in.Offset, end, len(text), string(text[in.Offset:end])))
 }
+
+// whole is everything that a step gave.
+func (s *Step) whole() string { return orDefault(s.Output, s.Observation) }
 
 // minPage is the least number of characters that one page of an output has.
 const minPage = 1000

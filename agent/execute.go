@@ -75,6 +75,7 @@ func (w *worker) reads(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("reads of run %s: %w", w.run.ID, context.Cause(ctx)) // somebody else reads again
 	}
+	w.summarise(ctx, next, append(together, alone...))
 	var c Change
 	for _, i := range append(together, alone...) {
 		w.finished(&w.steps[i], next[i])

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"unicode/utf8"
 
 	"countersign/agent/llm"
 	"countersign/tools"
@@ -17,11 +18,14 @@ func (w *worker) prompt(notes []Note, closing bool) llm.Request {
 		first = w.turns[0].Notes
 	}
 	r.Messages = append(r.Messages, w.opening(first)...)
+	rest := w.steps
 	for i := range w.turns {
 		if i > 0 {
 			r.Messages = append(r.Messages, noteMessages(w.turns[i].Notes)...)
 		}
-		r.Messages = append(r.Messages, w.turnMessages(&w.turns[i])...)
+		n := stepsUpTo(rest, w.turns[i].N)
+		r.Messages = append(r.Messages, w.turnMessages(&w.turns[i], rest[:n])...)
+		rest = rest[n:]
 	}
 	if len(w.turns) > 0 {
 		r.Messages = append(r.Messages, noteMessages(notes)...)
@@ -55,14 +59,52 @@ func noteMessages(notes []Note) []llm.Message {
 	return out
 }
 
-func (w *worker) turnMessages(t *Turn) []llm.Message {
-	said := llm.Message{Role: llm.Assistant, Text: t.Text, Reasoning: t.Reasoning, Extra: t.Extra}
-	var results []llm.Message
-	for _, s := range w.stepsOf(t.N) {
-		said.Calls = append(said.Calls, llm.Call{ID: s.CallID, Name: s.Tool, Arguments: sendable(&s), Extra: s.Extra})
-		results = append(results, llm.Message{Role: llm.Tool, CallID: s.CallID, Text: s.Observation})
+// stepsUpTo says how many of the steps, which are in order, belong to turns up to one.
+func stepsUpTo(steps []Step, turn int) int {
+	n := 0
+	for n < len(steps) && steps[n].Turn <= turn {
+		n++
 	}
-	return append([]llm.Message{said}, results...)
+	return n
+}
+
+func (w *worker) turnMessages(t *Turn, steps []Step) []llm.Message {
+	out := make([]llm.Message, 1, len(steps)+1)
+	out[0] = llm.Message{Role: llm.Assistant, Text: t.Text, Reasoning: t.Reasoning, Extra: t.Extra}
+	for i := range steps {
+		s := &steps[i]
+		out[0].Calls = append(out[0].Calls, llm.Call{ID: s.CallID, Name: s.Tool, Arguments: sendable(s), Extra: s.Extra})
+		out = append(out, llm.Message{Role: llm.Tool, CallID: s.CallID, Text: w.result(s)})
+	}
+	return out
+}
+
+// result is what the model reads of a step: its observation, or one line of it when
+// the request has to be shortened. The stored observation is never touched.
+func (w *worker) result(s *Step) string {
+	if s.Turn > w.run.Counters.Pruned || utf8.RuneCountInString(s.Observation) <= shortResult {
+		return s.Observation
+	}
+	text, err := w.a.Prompts.Render("pruned", map[string]string{"Head": cut(s.Observation, shortResult), "Ref": outputRef(s.N)})
+	if err != nil {
+		return cut(s.Observation, shortResult)
+	}
+	return text
+}
+
+// shortResult is how many characters of an old result are still sent when the
+// model's window is full.
+const shortResult = 160
+
+// prune shortens what is sent of older results, at once for all turns but the
+// latest, so that the prompt's prefix changes seldom. False: there is nothing left to shorten.
+func (w *worker) prune() bool {
+	upTo := len(w.turns) - 1
+	if upTo <= w.run.Counters.Pruned {
+		return false
+	}
+	w.run.Counters.Pruned = upTo
+	return true
 }
 
 // sendable is the call's arguments as the model wrote them, unless a strict server

@@ -48,7 +48,7 @@ func (w *worker) condense(s *Step, text string) string {
 	r := []rune(text)
 	head, tail := most*2/3, most/3
 	out, err := w.a.Prompts.Render("condensed", map[string]any{
-		"Head": string(r[:head]), "Tail": string(r[len(r)-tail:]), "Left": len(r) - head - tail, "Total": len(r),
+		"Summary": s.digest, "Head": string(r[:head]), "Tail": string(r[len(r)-tail:]), "Left": len(r) - head - tail, "Total": len(r),
 		"Ref": outputRef(s.N), "Offset": head,
 	})
 	if err != nil {

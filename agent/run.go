@@ -95,6 +95,7 @@ type Counters struct {
 	Denials  int  `json:"denials"`            // refusals by people in a row
 	Empty    int  `json:"empty,omitempty"`    // replies in a row that could not be used
 	Trouble  int  `json:"trouble,omitempty"`  // failed calls of the model in a row
+	Pruned   int  `json:"pruned,omitempty"`   // results of the turns up to here are sent shortened
 	Lapses   int  `json:"lapses,omitempty"`   // approvals that lapsed before they could be redeemed
 }
 
@@ -170,6 +171,8 @@ type Step struct {
 	ProposedAt  time.Time
 	StartedAt   time.Time
 	EndedAt     time.Time
+
+	digest string // a smaller model's summary of a long output, until it is part of the observation
 }
 
 // MessageKind says what an inbox message wants.

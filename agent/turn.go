@@ -21,7 +21,7 @@ func (w *worker) think(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	reply, err := w.a.Model.Complete(ctx, w.prompt(notes, closing))
+	reply, err := w.complete(ctx, notes, closing)
 	if err != nil {
 		return w.trouble(ctx, err)
 	}
@@ -39,6 +39,20 @@ func (w *worker) think(ctx context.Context) (done bool, err error) {
 		return false, w.called(ctx, t, reply, consumed)
 	}
 	return w.said(ctx, t, consumed)
+}
+
+// complete calls the model. A request that does not fit its window is shortened
+// once and sent again.
+func (w *worker) complete(ctx context.Context, notes []Note, closing bool) (llm.Reply, error) {
+	reply, err := w.a.Model.Complete(ctx, w.prompt(notes, closing))
+	var e *llm.Error
+	if errors.As(err, &e) && e.Kind == llm.Overflow && w.prune() {
+		if e.Usage.Total() > 0 {
+			w.spend(e.Usage)
+		}
+		return w.a.Model.Complete(ctx, w.prompt(notes, closing))
+	}
+	return reply, err
 }
 
 // toPlanning moves the run to planning from wherever its results left it.

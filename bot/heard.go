@@ -41,17 +41,27 @@ func (b *Bot) asked(ctx context.Context, m message, said slacktext.Said) error {
 	return err
 }
 
-// replied is a message in a thread without a mention: it reaches the asker's run
-// when that waits for an answer, or always where the configuration says so.
+// replied is a message in a thread without a mention. It reaches the writer's own
+// run when that waits for an answer. Where the configuration lets all replies
+// through, every unfinished run hears it: its asker's words as an instruction,
+// anybody else's quoted.
 func (b *Bot) replied(ctx context.Context, m message, said slacktext.Said) error {
 	runs, err := b.Views.OpenRuns(ctx, b.thread(m.Channel, m.root()))
-	if err != nil {
+	if err != nil || said.Text == "" {
 		return err
 	}
 	for i := range runs {
-		mine := runs[i].Asker.User == m.User
-		if mine && said.Text != "" && (b.AllReplies || runs[i].State == agent.WaitingInput) {
-			_, err := b.start(ctx, m, said, true)
+		r := &runs[i]
+		mine := r.Asker.User == m.User
+		switch {
+		case mine && (b.AllReplies || r.State == agent.WaitingInput):
+			_, err = b.start(ctx, m, said, true)
+		case b.AllReplies && !mine:
+			err = b.tell(ctx, agent.Message{
+				Run: r.ID, Kind: agent.FollowUp, From: b.actor(m.User), Name: b.Directory.KnownName(m.User), Text: said.Text, TS: m.TS,
+			}, "quote/"+r.ID+"/"+m.TS)
+		}
+		if err != nil && !errors.Is(err, agent.ErrSettled) {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		return err
 	}
 	a.agent, err = agent.New(agent.Config{
-		Store: a.ports, Model: a.model(), Gate: a.gate, Directory: directory,
+		Store: a.ports, Model: a.model(), Small: a.small(), Gate: a.gate, Directory: directory,
 		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: directory},
 		Prompts: a.prompts, Now: a.now, Logger: a.log, Owner: a.owner, Lease: a.lease(), Limits: limitsOf(a.cfg),
 		OutputChars: a.cfg.Limits.ToolOutputChars, Name: a.slack.self.Name, House: house, Cards: string(a.cfg.Slack.ApprovalsChannel),
@@ -89,6 +89,16 @@ func (a *App) model() llm.Model {
 	}
 	m := a.cfg.Model
 	return openai.New(openai.Config{BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: m.Name, Timeout: m.Timeout, MaxWait: modelWait, Logger: a.log})
+}
+
+// small is the model for summaries, where one is named. Without it long outputs are
+// shown in part: the same model would be asked once more for every one of them.
+func (a *App) small() llm.Model {
+	m := a.cfg.Model
+	if m.Small == "" || a.opt.Model != nil {
+		return nil
+	}
+	return openai.New(openai.Config{BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: m.Small, Timeout: m.Timeout, MaxWait: modelWait, Logger: a.log})
 }
 
 // modelWait is how long a worker sleeps for a provider that asks for patience; beyond
