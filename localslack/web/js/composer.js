@@ -2,6 +2,7 @@
 
 import { attempt } from './api.js';
 import { h } from './dom.js';
+import { enterSends } from './enter.js';
 import { icon } from './icons.js';
 import { state } from './store.js';
 import { Suggestions } from './suggest.js';
@@ -18,11 +19,12 @@ export class Composer {
     this.sent = sent;
     this.files = [];
     this.place = null;
-    this.input = h('textarea', { class: 'composer-input', rows: '1', autocomplete: 'off', role: 'combobox', 'aria-autocomplete': 'list', 'aria-expanded': 'false', data: { testid }, on: { input: () => this.typed(), keydown: (e) => this.key(e), paste: (e) => this.take(e.clipboardData?.files, e) } });
+    this.input = h('textarea', { class: 'composer-input', rows: '1', autocomplete: 'off', role: 'combobox', 'aria-autocomplete': 'list', 'aria-expanded': 'false', data: { testid }, on: { input: () => this.typed(), paste: (e) => this.take(e.clipboardData?.files, e) } });
     this.button = h('button', { type: 'submit', class: 'send', data: { testid: `${testid}-send`, 'say-label': 'Send' } }, icon('send', 17));
     this.pick = h('input', { type: 'file', multiple: true, hidden: true, on: { change: () => { this.take(this.pick.files); this.pick.value = ''; } } });
     this.chips = h('div', { class: 'chips' });
     this.suggest = new Suggestions(this.input);
+    enterSends(this.input, () => this.send(), (e) => this.suggest.key(e));
     this.el = h('form', { class: 'composer', on: { submit: (e) => { e.preventDefault(); this.send(); } } },
       this.suggest.el, this.chips, this.input,
       h('div', { class: 'composer-bar' },
@@ -36,8 +38,8 @@ export class Composer {
     const key = JSON.stringify(place);
     this.input.placeholder = placeholder;
     this.input.setAttribute('aria-label', placeholder);
-    if (key === this.key_) return;
-    this.key_ = key;
+    if (key === this.shown) return;
+    this.shown = key;
     this.place = place;
     this.input.value = drafts.get(key) ?? '';
     this.files = [];
@@ -63,20 +65,12 @@ export class Composer {
   }
 
   typed() {
-    drafts.set(this.key_, this.input.value);
+    drafts.set(this.shown, this.input.value);
     this.input.style.height = 'auto';
     this.input.style.height = `${Math.min(this.input.scrollHeight, 220)}px`;
     this.button.disabled = !this.input.value.trim() && !this.files.length;
     this.suggest.look();
     this.drawChips();
-  }
-
-  key(e) {
-    if (e.isComposing || e.keyCode === 229) return; // an input method is at work: its Enter is not ours
-    if (this.suggest.key(e)) return;
-    if (e.key !== 'Enter' || e.shiftKey) return;
-    e.preventDefault();
-    this.send();
   }
 
   async send() {

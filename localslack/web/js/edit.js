@@ -1,12 +1,13 @@
 // Editing one's own message.
 
 import { h } from './dom.js';
+import { enterSends } from './enter.js';
 import { t } from './words.js';
 
 /** editing asks for the new text and resolves to it, or to null if it stays as it is. */
 export function editing(text) {
   return new Promise((resolve) => {
-    const area = h('textarea', { class: 'field', rows: '4', 'aria-label': t('Message'), autofocus: true, value: text, data: { testid: 'edit-text' }, on: { keydown: (e) => key(e) } });
+    const area = h('textarea', { class: 'field', rows: '4', 'aria-label': t('Message'), autofocus: true, value: text, data: { testid: 'edit-text' } });
     const done = (answer) => {
       dialog.close();
       dialog.remove();
@@ -19,11 +20,7 @@ export function editing(text) {
       h('footer', null,
         h('button', { type: 'button', class: 'button', on: { click: () => done(null) } }, t('Cancel')),
         h('button', { type: 'button', class: 'button primary', data: { testid: 'edit-save' }, on: { click: save } }, t('Save'))));
-    function key(e) {
-      if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return;
-      e.preventDefault();
-      save();
-    }
+    enterSends(area, save);
     document.body.append(dialog);
     dialog.showModal();
   });
