@@ -1,0 +1,222 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"countersign/tools/sandbox"
+)
+
+func TestNetworkIsRefused(t *testing.T) {
+	t.Parallel()
+	text := run(t, start(t), `ls /sys/class/net; wget -T 3 -q -O - http://example.com; echo "network exit: $?"; `+
+		`ping -c 1 -W 1 127.0.0.1 >/dev/null 2>&1; nc -w 2 1.1.1.1 53 </dev/null; echo "address exit: $?"`)
+	contains(t, text, "exit status 0", "network exit: 1", "address exit: 1", "stdout:\nlo\n")
+	lacks(t, text, "eth0")
+}
+
+func TestServiceOfTheMachineIsRefused(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	contains(t, run(t, s, fmt.Sprintf("nc -w 2 127.0.0.1 %d </dev/null; echo exit: $?", port)), "exit: 1")
+}
+
+func TestOnlyTmpCanBeWritten(t *testing.T) {
+	t.Parallel()
+	folder := publicFolder(t)
+	s := start(t, func(c *sandbox.Config) { c.Mounts = []sandbox.Mount{{Host: folder, At: "/data"}} })
+	text := run(t, s, `for f in /etc/outside /outside /bin/outside /data/outside /data/note /proc/sysrq-trigger /proc/sys/kernel/core_pattern /sys/outside /dev/outside /run/outside /var/outside; do `+
+		`( echo x > $f ) 2>/dev/null && echo "WROTE $f"; done; rm -f /data/note; cat /data/note; echo ok > /tmp/inside && cat /tmp/inside; pwd`)
+	contains(t, text, "exit status 0", "a note", "ok\n/tmp")
+	lacks(t, text, "WROTE")
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 {
+		t.Errorf("the folder holds %v, %v; want the note alone", entries, err)
+	}
+}
+
+// publicFolder is a folder that everybody may write to, with one file of that kind, so
+// that only the mount keeps a command from changing it.
+func publicFolder(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	// The folders of the testing package are closed to other users.
+	for dir := folder; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note := filepath.Join(folder, "note")
+	if err := os.WriteFile(note, []byte("a note\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(note, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func TestRightsAreNone(t *testing.T) {
+	t.Parallel()
+	text := run(t, start(t), `id -u; id -g; grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status; ulimit -n; ulimit -c; `+
+		`mount -t tmpfs none /tmp 2>&1; mknod /tmp/disk b 8 0 2>&1; chroot / /bin/true 2>&1; cp /bin/busybox /tmp/b; /tmp/b true; echo executed: $?`)
+	contains(t, text, "65534\n65534\n", "CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2",
+		"1024\n0\n", "mount: permission denied", "mknod: /tmp/disk: Operation not permitted", "can't change root directory", "executed: 126")
+}
+
+func TestForkBombIsStopped(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(c *sandbox.Config) { c.Pids, c.Timeout = 32, 3*time.Second })
+	text := run(t, s, `i=0; while [ $i -lt 100 ]; do sleep 5 & i=$((i+1)); done; echo started $i`)
+	contains(t, text, "can't fork")
+	began := time.Now()
+	_, err := s.Call(t.Context(), call(t.Name(), `b() { b | b & b; }; b; sleep 60`))
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("the bomb took %s (%v)", took, err)
+	}
+	contains(t, run(t, s, "echo still here"), "still here")
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	text := run(t, start(t), `dd if=/dev/zero of=/dev/null bs=200M count=1`)
+	contains(t, text, "exit status 137 (killed, probably for using too much memory)")
+}
+
+func TestDiskIsBounded(t *testing.T) {
+	t.Parallel()
+	text := run(t, start(t), `dd if=/dev/zero of=/tmp/full bs=1M count=100; ls -l /tmp/full; `+
+		`dd if=/dev/zero of=/dev/shm/full bs=1M count=100 2>&1 | grep -c 'No space'; (i=0; while echo > /tmp/many$i; do i=$((i+1)); [ $i -lt 3000 ] || break; done)`)
+	contains(t, text, "No space left on device", "8388608")
+}
+
+func TestFloodIsCut(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(c *sandbox.Config) { c.OutputBytes = 4 << 10 })
+	began := time.Now()
+	f := failure(t, s, "echo begin; yes flood; echo end")
+	if f.Code != "too_much_output" || time.Since(began) > 10*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), f)
+	}
+	contains(t, f.Message, "256 KiB", "begin\nflood", "left out")
+	if n := len([]rune(f.Message)); n > 3000 {
+		t.Errorf("the message has %d characters", n)
+	}
+}
+
+func TestEndlessCommandIsKilled(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(c *sandbox.Config) { c.Timeout, c.Parallel = time.Second, 8 })
+	for name, command := range map[string]string{
+		"asleep":     "echo working; sleep 1000",
+		"busy":       "echo working; while :; do :; done",
+		"deaf":       "echo working; trap '' TERM INT HUP; while :; do sleep 1; done",
+		"mute":       "echo working; exec >&- 2>&-; sleep 1000",
+		"background": "echo working; (sleep 1000 &) ; cat /dev/zero > /dev/null",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			f := failure(t, s, command)
+			if f.Code != "timeout" || time.Since(began) > 10*time.Second {
+				t.Errorf("after %s: %v", time.Since(began), f)
+			}
+			contains(t, f.Message, "did not end within 1s", "working")
+		})
+	}
+}
+
+func TestEnvironmentDoesNotLeak(t *testing.T) {
+	t.Setenv("SANDBOX_TEST_SECRET", leaked)
+	s := start(t, func(c *sandbox.Config) { c.Env = map[string]string{"STAGE": "test", "HTTP_PROXY": "declared"} })
+	text := run(t, s, "env; cat /proc/1/environ | tr '\\0' '\\n'; ls -a / /etc")
+	contains(t, text, "STAGE=test\n", "HTTP_PROXY=declared\n", "HOME=/tmp\n")
+	lacks(t, text, leaked)
+}
+
+func TestLinksInMountsStayInside(t *testing.T) {
+	t.Parallel()
+	folder := publicFolder(t)
+	secret := filepath.Join(publicFolder(t), "note")
+	for name, target := range map[string]string{"passwd": "/etc/passwd", "up": "../../../../../../etc", "secret": secret} {
+		if err := os.Symlink(target, filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := start(t, func(c *sandbox.Config) { c.Mounts = []sandbox.Mount{{Host: folder, At: "/data"}} })
+	text := run(t, s, "cat /data/passwd; cat /data/secret; ls /data/up; ls /data/../data/note")
+	contains(t, text, "nobody:x:65534", "can't open '/data/secret'", "/data/note")
+	lacks(t, text, "a note", "shadow", "daemon:")
+}
+
+func TestWaysOutOfMountsAreRefused(t *testing.T) {
+	t.Parallel()
+	folder := publicFolder(t)
+	s := start(t, func(c *sandbox.Config) { c.Mounts = []sandbox.Mount{{Host: folder, At: "/data"}} })
+	contains(t, run(t, s, "echo fine"), "fine")
+	if err := syscall.Mkfifo(filepath.Join(folder, "pipe"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f := failure(t, s, "echo x > /data/pipe")
+	if f.Code != "mount" {
+		t.Errorf("got %v", f)
+	}
+	contains(t, f.Message, "/data/pipe")
+	lacks(t, f.Message, folder)
+}
+
+func TestExchangedMountIsRefused(t *testing.T) {
+	t.Parallel()
+	parent := publicFolder(t)
+	folder := filepath.Join(parent, "data")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, func(c *sandbox.Config) { c.Mounts = []sandbox.Mount{{Host: folder, At: "/data"}} })
+	contains(t, run(t, s, "ls -d /data"), "/data")
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc", folder); err != nil {
+		t.Fatal(err)
+	}
+	if f := failure(t, s, "cat /data/shadow"); f.Code != "mount" {
+		t.Errorf("got %v", f)
+	}
+}
+
+func TestCommandsAreNotTouched(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, c := range []struct{ command, want string }{
+		{`printf '%s' "a  b"`, "stdout:\na  b"},
+		{`echo '余额 $HOME' "$((1+1))"`, "余额 $HOME 2"},
+		{"echo one\necho two", "one\ntwo"},
+		{"-c", "exit status 127"},
+		{`printf 'a\000b\033[31m\377'`, "a\ufffdb\ufffd[31m\ufffd"},
+	} {
+		contains(t, run(t, s, c.command), c.want)
+	}
+	if text := run(t, s, "exit 3"); text != "exit status 3\n(no output)" {
+		t.Errorf("got %q", text)
+	}
+	if text := run(t, s, "echo out; echo err >&2; exit 7"); text != "exit status 7\nstdout:\nout\nstderr:\nerr" {
+		t.Errorf("got %q", text)
+	}
+	long := run(t, s, "seq 1 100000")
+	contains(t, long, "stdout:\n1\n2\n", "bytes left out", "99999\n100000")
+	if strings.Count(long, "left out") != 1 {
+		t.Error("cut more than once")
+	}
+}
