@@ -42,6 +42,7 @@ type worker struct {
 	steps []Step
 	inbox []Message
 	open  openApprovals
+	over  map[int]error // by step: the counts in the database that it went beyond
 
 	failure string // an error that no further step can mend, in words
 }

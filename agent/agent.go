@@ -50,9 +50,11 @@ type Config struct {
 	House       string // the house rules that every prompt carries
 	Cards       string // a channel that gets every card too; empty: none
 	OpenPerRun  int    // open approvals that one run may have; 0: any number
-	Price       Price
-	Mask        func(string) string // hides secrets in what the record shows
-	Stopping    func() bool         // the process is being stopped: give runs back at the next good point; nil: never
+	// OpenPerAsker is how many approvals of one person may wait over all runs; 0: any number.
+	OpenPerAsker int
+	Price        Price
+	Mask         func(string) string // hides secrets in what the record shows
+	Stopping     func() bool         // the process is being stopped: give runs back at the next good point; nil: never
 }
 
 // Price of the model in micro-units of the currency per million tokens.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -16,6 +17,23 @@ import (
 // called commits a turn's calls, each through the gate: allowed, awaiting a
 // countersignature, asking, or refused with what was wrong.
 func (w *worker) called(ctx context.Context, t Turn, reply llm.Reply, consumed []Consumed) error {
+	before, first := w.run, len(w.steps)
+	w.over = map[int]error{}
+	for {
+		err := w.proposeAll(ctx, t, reply, consumed)
+		var limit *LimitError
+		if !errors.As(err, &limit) || errors.Is(w.over[limit.Step], limit.Limit) {
+			return err
+		}
+		// The database counted more than this worker could know: the same calls once
+		// more, that one without what the rule or the limit would have given it.
+		w.over[limit.Step] = errors.Join(w.over[limit.Step], limit.Limit)
+		before.Spent.Active = w.run.Spent.Active
+		w.run, w.steps, w.moved = before, w.steps[:first], false
+	}
+}
+
+func (w *worker) proposeAll(ctx context.Context, t Turn, reply llm.Reply, consumed []Consumed) error {
 	if err := w.fire(OnCalls); err != nil {
 		return err
 	}
@@ -23,7 +41,7 @@ func (w *worker) called(ctx context.Context, t Turn, reply llm.Reply, consumed [
 	if err != nil {
 		person = policy.Person{Actor: w.run.Asker} // unknown: no roles, refused where roles are needed
 	}
-	change := Change{Turn: &t, Consumed: consumed, Audit: w.auditReply(t)}
+	change := Change{Turn: &t, Consumed: consumed, MostOpen: w.a.OpenPerAsker, Audit: w.auditReply(t)}
 	first := len(w.steps)
 	for _, call := range reply.Calls {
 		s := w.propose(ctx, t, call, person, &change)
@@ -97,6 +115,9 @@ func (w *worker) gate(ctx context.Context, s *Step, asker policy.Person, c *Chan
 	if passed.Args != nil {
 		s.Fingerprint = tools.Fingerprint(s.Tool, passed.Args)
 	}
+	if passed.Refusal == nil && passed.Ruling.Budget != nil && errors.Is(w.over[s.N], ErrBudget) {
+		w.unpaid(s, &passed)
+	}
 	if passed.Refusal != nil {
 		w.refuse(s, passed.Refusal)
 		return
@@ -107,15 +128,31 @@ func (w *worker) gate(ctx context.Context, s *Step, asker policy.Person, c *Chan
 	}
 	if passed.Ruling.Outcome == policy.Run {
 		s.State = StepAllowed
+		if b := passed.Ruling.Budget; b != nil {
+			c.Payments = append(c.Payments, Payment{Step: s.N, Budget: *b})
+		}
 		return
 	}
 	w.await(ctx, s, passed, c)
+}
+
+// unpaid is the ruling on a call whose lowered risk the database refused to pay for.
+func (w *worker) unpaid(s *Step, p *Passed) {
+	p.Ruling = w.a.Gate.Policy().WithoutBudget(policy.Question{}, p.Ruling)
+	s.Risk = p.Ruling.Risk
+	if p.Ruling.Outcome == policy.Deny {
+		p.Refusal = &tools.Failure{Code: "denied", Message: p.Ruling.Why}
+	}
 }
 
 // await opens the approval of a step. What it shows is taken before the commit.
 func (w *worker) await(ctx context.Context, s *Step, p Passed, c *Change) {
 	if most := w.a.OpenPerRun; most > 0 && w.awaiting() >= most {
 		w.refuse(s, &tools.Failure{Code: "too_many_open", Message: fmt.Sprintf("%d calls of this request already wait for people; wait for their results first", most)})
+		return
+	}
+	if errors.Is(w.over[s.N], ErrOpenLimit) {
+		w.refuse(s, &tools.Failure{Code: "too_many_open", Message: fmt.Sprintf("%d calls of this person already wait for people; some of them must be decided first", w.a.OpenPerAsker)})
 		return
 	}
 	preview, failure := w.a.Gate.Preview(ctx, p.Tool, w.call(s, p.Args, nil))

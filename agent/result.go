@@ -23,7 +23,7 @@ func (w *worker) succeedWith(s *Step, r tools.Result) {
 	s.Outcome = tools.Digest("outcome", text)
 	s.Summary = cut(firstLine(orDefault(r.Summary, text)), 200)
 	s.Effect, s.Sources = r.Effect, r.Sources
-	s.Observation = w.edited(s, w.condense(s, text))
+	s.Observation = w.edited(s, w.condense(s, text, ""))
 }
 
 func (w *worker) failStep(s *Step, f *tools.Failure) {
@@ -34,12 +34,12 @@ func (w *worker) failStep(s *Step, f *tools.Failure) {
 	s.State, s.EndedAt, s.Code = StepFailed, w.a.Now(), f.Code
 	s.Outcome = tools.Digest("outcome", text)
 	s.Summary = cut(firstLine(f.Message), 200)
-	s.Observation = w.edited(s, w.condense(s, text))
+	s.Observation = w.edited(s, w.condense(s, text, ""))
 }
 
 // condense shows a long output in part: its head and its tail, its size, and how
-// to read the rest. The whole is stored.
-func (w *worker) condense(s *Step, text string) string {
+// to read the rest, after a smaller model's summary where there is one. The whole is stored.
+func (w *worker) condense(s *Step, text, summary string) string {
 	most := w.a.OutputChars
 	if most <= 0 || utf8.RuneCountInString(text) <= most || s.Tool == ReadOutput {
 		return text
@@ -48,7 +48,7 @@ func (w *worker) condense(s *Step, text string) string {
 	r := []rune(text)
 	head, tail := most*2/3, most/3
 	out, err := w.a.Prompts.Render("condensed", map[string]any{
-		"Summary": s.digest, "Head": string(r[:head]), "Tail": string(r[len(r)-tail:]), "Left": len(r) - head - tail, "Total": len(r),
+		"Summary": summary, "Head": string(r[:head]), "Tail": string(r[len(r)-tail:]), "Left": len(r) - head - tail, "Total": len(r),
 		"Ref": outputRef(s.N), "Offset": head,
 	})
 	if err != nil {

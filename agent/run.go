@@ -171,8 +171,6 @@ type Step struct {
 	ProposedAt  time.Time
 	StartedAt   time.Time
 	EndedAt     time.Time
-
-	digest string // a smaller model's summary of a long output, until it is part of the observation
 }
 
 // MessageKind says what an inbox message wants.

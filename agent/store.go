@@ -3,9 +3,11 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"countersign/approvals"
+	"countersign/approvals/policy"
 	"countersign/internal/audit"
 )
 
@@ -19,6 +21,10 @@ var (
 	ErrNotFound = errors.New("no such run")
 	// ErrSettled says that a step or approval was not in the state that the change starts from.
 	ErrSettled = errors.New("already settled")
+	// ErrBudget says that a rule that lowers risks has nothing left to pay with.
+	ErrBudget = errors.New("the rule's budget is used up")
+	// ErrOpenLimit says that too many approvals of the asker wait already.
+	ErrOpenLimit = errors.New("too many approvals of the asker are open")
 )
 
 // Store keeps runs. internal/store implements it on both databases.
@@ -84,11 +90,32 @@ type Change struct {
 	NewSteps  []Step
 	Steps     []StepChange
 	Open      []approvals.Approval // with their first revision (and decisions, if any were carried over)
+	MostOpen  int                  // pending approvals that the asker may have when these are open; 0: any number
+	Payments  []Payment            // of risks that a rule lowered
 	Approvals []ApprovalChange
 	Consumed  []Consumed
 	Wishes    []Wish
 	Audit     []audit.Entry
 }
+
+// Payment is what one step takes from the budget of the rule that lowered its risk.
+type Payment struct {
+	Step int
+	policy.Budget
+}
+
+// LimitError says which step of a change a count in the database does not allow.
+// It matches ErrBudget or ErrOpenLimit; nothing was written.
+type LimitError struct {
+	Step  int
+	Limit error
+}
+
+// Error names the step.
+func (e *LimitError) Error() string { return fmt.Sprintf("step %d: %s", e.Step, e.Limit) }
+
+// Unwrap gives the limit.
+func (e *LimitError) Unwrap() error { return e.Limit }
 
 // StepChange moves a step from a state: compare-and-set.
 type StepChange struct {

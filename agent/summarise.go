@@ -26,8 +26,7 @@ func (w *worker) summarise(ctx context.Context, steps []Step, which []int) {
 			continue
 		}
 		if text := w.summary(ctx, s); text != "" {
-			s.digest = text
-			s.Observation = w.edited(s, w.condense(s, s.Output))
+			s.Observation = w.edited(s, w.condense(s, s.Output, text))
 		}
 	}
 }

@@ -10,9 +10,12 @@ import (
 // unfinished is the condition of runs that have not ended, as the indexes have it.
 const unfinished = "state NOT IN ('success', 'failed', 'cancelled')"
 
-// due is the one test of whether a run has work and nobody at it. It takes the
-// present twice.
-const due = unfinished + " AND wake > seen AND ready_at <= ? AND (lease_owner = '' OR lease_until <= ?)"
+// due is the one test of whether a run has work and nobody at it, nor at another
+// run of its thread: a thread's runs work one at a time. It takes the present
+// three times.
+const due = unfinished + " AND wake > seen AND ready_at <= ? AND (lease_owner = '' OR lease_until <= ?)" +
+	" AND NOT EXISTS (SELECT 1 FROM runs o WHERE o.installation = runs.installation AND o.channel = runs.channel" +
+	" AND o.thread_ts = runs.thread_ts AND o.id <> runs.id AND o.lease_owner <> '' AND o.lease_until > ?)"
 
 // Claim implements agent.Store. The lease's epoch is the store's to give.
 func (s *Store) Claim(ctx context.Context, run string, lease agent.Lease, now time.Time) (*agent.Run, error) {
@@ -20,7 +23,7 @@ func (s *Store) Claim(ctx context.Context, run string, lease agent.Lease, now ti
 		" WHERE id = ? AND " + due + " RETURNING *"
 	var rows []runRow
 	at := micros(now)
-	if err := s.query(ctx, &rows, claim, lease.Owner, micros(lease.Until), run, at, at); err != nil || len(rows) == 0 {
+	if err := s.query(ctx, &rows, claim, lease.Owner, micros(lease.Until), run, at, at, at); err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	r, err := rows[0].run()
@@ -34,7 +37,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, n int) ([]string, error)
 	var ids []string
 	at := micros(now)
 	err := s.read.WithContext(ctx).
-		Raw("SELECT id FROM runs WHERE "+due+" ORDER BY ready_at LIMIT ?", at, at, n).Scan(&ids).Error
+		Raw("SELECT id FROM runs WHERE "+due+" ORDER BY ready_at LIMIT ?", at, at, at, n).Scan(&ids).Error
 	return ids, translate(err)
 }
 

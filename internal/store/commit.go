@@ -36,6 +36,7 @@ func (s *Store) Commit(ctx context.Context, f agent.Fence, c agent.Change) (int6
 
 func (t *txn) change(f *agent.Fence, c *agent.Change) error {
 	steps := []func() error{
+		func() error { return t.limits(f, c) },
 		func() error { return t.insertTurn(c.Turn) },
 		func() error { return t.insertSteps(c.NewSteps) },
 		func() error { return t.moveSteps(c.Steps) },
@@ -253,10 +254,29 @@ func (t *txn) consume(f *agent.Fence, messages []agent.Consumed) error {
 // ringYielded announces a run that was given back with work left. Work of a later
 // instant is the sweep's.
 func (t *txn) ringYielded(f *agent.Fence, c *agent.Change) error {
+	if err := t.ringThread(f, c); err != nil {
+		return err
+	}
 	if !c.Yield || readyAt(f, c).After(f.Now) {
 		return nil
 	}
 	return t.ring(f.Run)
+}
+
+// ringThread announces the runs of the thread that could not work beside the one
+// that gives its lease back here.
+func (t *txn) ringThread(f *agent.Fence, c *agent.Change) error {
+	if c.Run == nil || !c.Park && !c.Yield {
+		return nil
+	}
+	var others []string
+	err := t.Raw("SELECT id FROM runs WHERE installation = ? AND channel = ? AND thread_ts = ? AND id <> ? AND "+unfinished+
+		" AND wake > seen AND ready_at <= ? AND lease_owner = '' ORDER BY created_at LIMIT 5",
+		c.Run.Installation, c.Run.Channel, c.Run.TS, f.Run, micros(f.Now)).Scan(&others).Error
+	for _, id := range others {
+		err = errors.Join(err, t.ring(id))
+	}
+	return err
 }
 
 // readyAt is when a yielded run is due: at once, unless the change says later.
