@@ -50,7 +50,7 @@ func (p pen) answer(r *agent.Run) (string, []slack.Block, *File) {
 func (p pen) canned(r *agent.Run) (Message, bool) {
 	head, rest, _ := strings.Cut(r.Answer, "\n")
 	kind, detail, ok := strings.Cut(head, ":")
-	said, why := "", ""
+	var said, why string
 	switch {
 	case r.Answer == "" && r.State == agent.Cancelled:
 		said = p.say("answer.stopped")

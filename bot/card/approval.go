@@ -172,7 +172,7 @@ func (p pen) effect(v *tools.Preview) []slack.Block {
 	}
 	if v.Detail != "" {
 		shown, cut := cutLines(p.detail(v), maxEffect, maxEffectLines)
-		for _, piece := range pieces(shown, maxPiece) {
+		for _, piece := range pieces(shown) {
 			out = append(out, preformatted(piece))
 		}
 		if cut {

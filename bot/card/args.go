@@ -218,7 +218,7 @@ func (p pen) sheet(args []argument) []slack.RichTextElement {
 	var out []slack.RichTextElement
 	var short []string
 	flush := func() {
-		for _, piece := range pieces(strings.Join(short, "\n"), maxPiece) {
+		for _, piece := range pieces(strings.Join(short, "\n")) {
 			out = append(out, preformatted(piece))
 		}
 		short = nil
@@ -232,7 +232,7 @@ func (p pen) sheet(args []argument) []slack.RichTextElement {
 		} else {
 			flush()
 			out = append(out, line(p.labelled(a)...))
-			for _, piece := range pieces(a.shown, maxPiece) {
+			for _, piece := range pieces(a.shown) {
 				out = append(out, preformatted(piece))
 			}
 		}
@@ -267,9 +267,9 @@ func (p pen) warn(a argument, w warning) string {
 	return p.say("warn.hidden", "name", name)
 }
 
-// pieces cuts a drawn text between lines into pieces of at most limit units. No
+// pieces cuts a drawn text between lines into pieces of at most maxPiece units. No
 // piece begins or ends with an empty line, which would not be seen.
-func pieces(drawn string, limit int) []string {
+func pieces(drawn string) []string {
 	if drawn == "" {
 		return nil
 	}
@@ -278,7 +278,7 @@ func pieces(drawn string, limit int) []string {
 	used := 0
 	for l := range strings.SplitSeq(drawn, "\n") {
 		n := slacktext.Units(l) + 1
-		if used+n > limit && l != "" && len(page) > 0 && page[len(page)-1] != "" {
+		if used+n > maxPiece && l != "" && len(page) > 0 && page[len(page)-1] != "" {
 			out = append(out, strings.Join(page, "\n"))
 			page, used = nil, 0
 		}

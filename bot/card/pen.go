@@ -117,12 +117,10 @@ func (p pen) roles(roles []string) string {
 // draw shows an untrusted value to somebody who judges it, secrets masked unless
 // the reader may see them, and says how many were.
 func (p pen) draw(s string) (string, int) {
-	drawn, masked := "", 0
 	if p.bare || p.r.Masker == nil {
-		drawn = slacktext.Draw(s)
-	} else {
-		drawn, masked = p.r.Masker.Draw(s)
+		return edges(slacktext.Draw(s)), 0
 	}
+	drawn, masked := p.r.Masker.Draw(s)
 	return edges(drawn), masked
 }
 

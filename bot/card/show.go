@@ -49,7 +49,7 @@ func (p pen) wholeEffect(v *tools.Preview) []slack.Block {
 	}
 	summary, _ := p.draw(v.Summary)
 	out := []slack.RichTextElement{line(bold(p.say("card.effect")))}
-	for _, piece := range pieces(wrap(summary), maxPiece) {
+	for _, piece := range pieces(wrap(summary)) {
 		out = append(out, line(text(piece)))
 	}
 	if v.Untried != "" {
@@ -57,7 +57,7 @@ func (p pen) wholeEffect(v *tools.Preview) []slack.Block {
 			out = append(out, line(text("⚠️ "+piece)))
 		}
 	}
-	for _, piece := range pieces(p.detail(v), maxPiece) {
+	for _, piece := range pieces(p.detail(v)) {
 		out = append(out, preformatted(piece))
 	}
 	return rich(out...)
