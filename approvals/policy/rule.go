@@ -49,8 +49,9 @@ type Rules struct {
 
 type compiled struct {
 	Rule
-	when cel.Program
-	sum  cel.Program
+	when  cel.Program
+	sum   cel.Program
+	reads reading // what both read of the arguments
 }
 
 // costLimit bounds the work of one condition, in CEL's own units.
@@ -71,12 +72,12 @@ func NewRules(rules []Rule) (*Rules, error) {
 	for _, r := range rules {
 		c := compiled{Rule: r}
 		if r.When != "" {
-			if c.when, err = out.compile(r.When, cel.BoolType); err != nil {
+			if c.when, err = out.compile(r.When, cel.BoolType, &c.reads); err != nil {
 				return nil, fmt.Errorf("%s.when: %w", r.Name, err)
 			}
 		}
 		if r.AtMost != nil && r.AtMost.Sum != "" {
-			if c.sum, err = out.compile(r.AtMost.Sum, nil); err != nil {
+			if c.sum, err = out.compile(r.AtMost.Sum, nil, &c.reads); err != nil {
 				return nil, fmt.Errorf("%s.at_most.sum: %w", r.Name, err)
 			}
 		}
@@ -85,7 +86,7 @@ func NewRules(rules []Rule) (*Rules, error) {
 	return out, nil
 }
 
-func (r *Rules) compile(text string, want *cel.Type) (cel.Program, error) {
+func (r *Rules) compile(text string, want *cel.Type, reads *reading) (cel.Program, error) {
 	ast, issues := r.env.Compile(text)
 	if issues.Err() != nil {
 		return nil, issues.Err()
@@ -93,6 +94,7 @@ func (r *Rules) compile(text string, want *cel.Type) (cel.Program, error) {
 	if want != nil && !ast.OutputType().IsExactType(want) && !ast.OutputType().IsExactType(cel.DynType) {
 		return nil, fmt.Errorf("it gives a %s, not a %s", ast.OutputType(), want)
 	}
+	reads.add(ast)
 	return r.env.Program(ast, cel.CostLimit(costLimit), cel.EvalOptions(cel.OptOptimize))
 }
 
@@ -238,7 +240,8 @@ func (c *compiled) budget(q *Question, facts map[string]any) (*Budget, error) {
 	if c.AtMost == nil {
 		return nil, nil
 	}
-	b := &Budget{Key: c.Name + "/" + c.Tool, Count: c.AtMost.Count, Limit: c.AtMost.Limit, Within: c.AtMost.Within}
+	// The key names the rule by what it says, so that moving it in the file forgives nothing.
+	b := &Budget{Key: c.Tool + "/" + tools.Digest("budget", c.Tool, c.When, c.AtMost.Sum, string(c.Risk))[:16], Count: c.AtMost.Count, Limit: c.AtMost.Limit, Within: c.AtMost.Within}
 	switch c.AtMost.Per {
 	case "channel":
 		b.Key += "/channel/" + q.Channel

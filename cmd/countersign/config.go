@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"countersign/internal/app"
 	"countersign/internal/config"
 	"countersign/internal/fault"
 )
@@ -33,11 +34,26 @@ func (c *configCheckCmd) Run(e *env) error {
 	if c.Explain != "" {
 		return e.explain(cfg, c.Explain)
 	}
+	if err := e.rules(cfg); err != nil {
+		return err
+	}
 	for _, w := range cfg.Warnings() {
 		fmt.Fprintf(e.out, "warning: %s\n", w)
 	}
 	fmt.Fprintln(e.out, "ok")
 	return nil
+}
+
+// rules holds the rules against the tools that the configuration makes.
+func (e *env) rules(cfg *config.Config) error {
+	if len(cfg.Rules) == 0 {
+		return nil
+	}
+	parts, err := app.NewParts(e.ctx, cfg, app.Options{Logger: e.log, Now: e.now})
+	if err != nil {
+		return err
+	}
+	return parts.Close()
 }
 
 // count is a number of things in words.

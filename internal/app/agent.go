@@ -36,7 +36,7 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: directory},
 		Prompts: a.prompts, Now: a.now, Logger: a.log, Owner: a.owner, Lease: a.lease(), Limits: limitsOf(a.cfg),
 		OutputChars: a.cfg.Limits.ToolOutputChars, Name: a.slack.self.Name, House: house, Cards: string(a.cfg.Slack.ApprovalsChannel),
-		OpenPerRun: a.cfg.Limits.OpenApprovals.PerRun, Price: priceOf(a.cfg.Model.Price), Mask: a.mask, Stopping: a.stopping,
+		OpenPerRun: a.cfg.Limits.OpenApprovals.PerRun, OpenPerAsker: a.cfg.Limits.OpenApprovals.PerAsker, Price: priceOf(a.cfg.Model.Price), Mask: a.mask, Stopping: a.stopping,
 	})
 	if err != nil {
 		return err

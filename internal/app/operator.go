@@ -64,7 +64,9 @@ func (o *Operator) Door(ctx context.Context) (*decisions.Door, bot.Self, error) 
 	if a.registry, err = tools.NewRegistry(); err != nil {
 		return nil, bot.Self{}, err
 	}
-	a.policy = policyOf(a.cfg)
+	if a.policy, err = policyOf(a.cfg); err != nil {
+		return nil, bot.Self{}, err
+	}
 	a.gate = &agent.Gate{Tools: a.registry, Policy: func() *policy.Policy { return a.policy }, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
 	return decisions.New(decisions.Config{
 		Store: a.store, Directory: bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now), Gate: a.gate, Prompts: a.prompts,

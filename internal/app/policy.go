@@ -1,24 +1,80 @@
 package app
 
 import (
+	"fmt"
+	"strings"
+
 	"countersign/approvals/policy"
 	"countersign/internal/config"
+	"countersign/internal/fault"
+	"countersign/tools"
 )
 
 // policyOf makes the policy of the configuration.
-func policyOf(c *config.Config) *policy.Policy {
+func policyOf(c *config.Config) (*policy.Policy, error) {
 	p := &policy.Policy{
 		Roles: map[string]policy.Role{},
 		Default: policy.Requirement{
 			Approvers: c.Approvals.Approvers, Quorum: c.Approvals.Quorum, TTL: c.Approvals.TTL,
-			SelfApproval: c.Approvals.SelfApproval, EditApproves: c.Approvals.EditApproves,
+			SelfApproval: c.Approvals.SelfApproval, EditApproves: c.Approvals.EditApproves, StepUp: stepUp(c.Approvals.StepUp),
 		},
-	}
-	if c.Approvals.StepUp != "none" {
-		p.Default.StepUp = c.Approvals.StepUp
 	}
 	for name, r := range c.Roles {
 		p.Roles[name] = policy.Role{Users: idsOf(r.Users), Usergroups: idsOf(r.Usergroups), Channels: idsOf(r.Channels)}
 	}
-	return p
+	if len(c.Rules) == 0 {
+		return p, nil
+	}
+	rules := make([]policy.Rule, len(c.Rules))
+	for i, r := range c.Rules {
+		rules[i] = ruleOf(fmt.Sprintf("rules[%d]", i), r)
+	}
+	var err error
+	if p.Rules, err = policy.NewRules(rules); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "%s.", err)
+	}
+	return p, nil
+}
+
+func ruleOf(name string, r config.Rule) policy.Rule {
+	out := policy.Rule{
+		Name: name, Tool: r.Tool, When: r.When, Risk: tools.Risk(r.Risk), Approvers: r.Approvers, Quorum: r.Quorum, TTL: r.TTL,
+		SelfApproval: r.SelfApproval, StepUp: stepUp(r.StepUp), Confirm: r.Confirm, Deny: r.Deny,
+	}
+	if b := r.AtMost; b != nil {
+		out.AtMost = &policy.AtMost{Count: b.Count, Sum: b.Sum, Limit: b.Limit, Per: b.Per, Within: b.Within}
+	}
+	return out
+}
+
+// stepUp is the second proof that decisions take; "" for none.
+func stepUp(word string) string {
+	if word == "none" {
+		return ""
+	}
+	return word
+}
+
+// wirePolicy makes the policy and holds its rules against the tools that there are.
+func (a *App) wirePolicy() (err error) {
+	if a.policy, err = policyOf(a.cfg); err != nil {
+		return err
+	}
+	if a.policy.Rules == nil {
+		return nil
+	}
+	if err := a.policy.Rules.Unsound(a.registry, a.mayCome); err != nil {
+		return fault.Wrap(err, fault.Invalid, "%s.", err)
+	}
+	return nil
+}
+
+// mayCome says that a tool belongs to a server that may be away now.
+func (a *App) mayCome(tool string) bool {
+	for _, m := range a.cfg.Tools.MCP {
+		if strings.HasPrefix(tool, m.Name+"_") {
+			return true
+		}
+	}
+	return false
 }

@@ -36,8 +36,7 @@ func (a *App) wireTools(_ context.Context) error {
 		return fault.Wrap(err, fault.Invalid, "A tool cannot be used as it is configured: %s.", err)
 	}
 	a.registry = registry
-	a.policy = policyOf(a.cfg)
-	return nil
+	return a.wirePolicy()
 }
 
 func (a *App) fileTools() ([]tools.Tool, error) {

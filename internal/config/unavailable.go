@@ -12,12 +12,9 @@ type feature struct {
 // Whoever builds a feature deletes its line.
 var unavailable = []feature{
 	{"model.api", "the Responses API", func(c *Config) bool { return c.Model.API == "responses" }},
-	{"approvals.quorum", "a quorum above 1", func(c *Config) bool { return c.Approvals.Quorum > 1 }},
 	{"approvals.remind", "reminders", func(c *Config) bool { return len(c.Approvals.Remind) > 0 }},
 	{"approvals.escalate", "escalation", func(c *Config) bool { return c.Approvals.Escalate != nil }},
-	{"approvals.edit_approves", "an edit that somebody else must approve", func(c *Config) bool { return !c.Approvals.EditApproves }},
 	{"approvals.step_up", "a second proof for decisions", func(c *Config) bool { return c.Approvals.StepUp == "totp" }},
-	{"rules", "rules", func(c *Config) bool { return len(c.Rules) > 0 }},
 	{"tools.metrics", "metrics tools", func(c *Config) bool { return c.Tools.Metrics != nil }},
 	{"tools.sandbox", "the sandbox", func(c *Config) bool { return c.Tools.Sandbox != nil }},
 	{"tools.mcp", "MCP servers", func(c *Config) bool { return len(c.Tools.MCP) > 0 }},
