@@ -4,6 +4,7 @@ package approvals
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"countersign/approvals/policy"
@@ -106,16 +107,21 @@ type Decision struct {
 // Current is the revision that a decision must name.
 func (a *Approval) Current() *Revision { return &a.Revisions[a.Revision-1] }
 
-// Approvals counts the distinct people whose approval of the current revision stands.
-func (a *Approval) Approvals() int {
-	people := map[policy.Actor]bool{}
+// Approvers are the distinct people whose approval of the current revision stands,
+// in the order in which they gave it.
+func (a *Approval) Approvers() []policy.Actor {
+	var people []policy.Actor
 	for _, d := range a.Decisions {
-		if d.Revision == a.Revision && !d.Void && (d.Verdict == Approve || d.Verdict == Edit && a.Current().Requirement.EditApproves) {
-			people[d.By] = true
+		stands := d.Verdict == Approve || d.Verdict == Edit && a.Current().Requirement.EditApproves
+		if stands && d.Revision == a.Revision && !d.Void && !slices.Contains(people, d.By) {
+			people = append(people, d.By)
 		}
 	}
-	return len(people)
+	return people
 }
+
+// Approvals counts the distinct people whose approval of the current revision stands.
+func (a *Approval) Approvals() int { return len(a.Approvers()) }
 
 // Open says whether the approval still waits or may still be redeemed.
 func (a *Approval) Open() bool { return a.State == Pending || a.State == Approved }

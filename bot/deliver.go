@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/approvals/policy"
 	"countersign/bot/card"
 )
 
@@ -125,6 +126,9 @@ func (b *Bot) render(ctx context.Context, d Delivery) (msg *card.Message, later 
 		if work.Run.Answer == "" {
 			return b.noAnswer(d, work, at)
 		}
+		if at.Approvers, err = b.approvers(ctx, work); err != nil {
+			return nil, later, err
+		}
 		m = b.Card.Answer(work, at)
 	case "question":
 		return b.renderQuestion(work, rest, at)
@@ -132,6 +136,22 @@ func (b *Bot) render(ctx context.Context, d Delivery) (msg *card.Message, later 
 		return nil, later, agent.ErrNotFound
 	}
 	return &m, later, nil
+}
+
+// approvers are the people whose approvals let the run's calls happen.
+func (b *Bot) approvers(ctx context.Context, work *agent.Work) (map[string][]policy.Actor, error) {
+	out := map[string][]policy.Actor{}
+	for _, s := range work.Steps {
+		if s.Approval == "" || s.State != agent.StepSucceeded {
+			continue
+		}
+		c, err := b.Views.Case(ctx, s.Approval)
+		if err != nil {
+			return nil, err
+		}
+		out[s.Approval] = c.Approval.Approvers()
+	}
+	return out, nil
 }
 
 // noAnswer is a run that ended without words: a stop is told by the progress line alone,

@@ -118,7 +118,7 @@ func TestTextsInReadingOrder(t *testing.T) {
 		{"type":"table","rows":[[{"type":"raw_text","text":"Cell"}]]},
 		{"type":"plan","title":"Plan","tasks":[{"type":"task_card","title":"Task","details":{"type":"rich_text","elements":[]}}]},
 		{"type":"markdown","text":"**MD**"}]`)
-	if diff := cmp.Diff([]string{"Head", "Body <@U1>", "Field", "Press", "Rich", "http://x", "Cell", "Plan", "Task", "**MD**"}, Texts(raw)); diff != "" {
+	if diff := cmp.Diff([]string{"Head", "Body <@U1>", "Field", "Press", "Rich", "<@U2>", "http://x", "Cell", "Plan", "Task", "**MD**"}, Texts(raw)); diff != "" {
 		t.Errorf("texts (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"Body <@U1>", "**MD**"}, Interpreted(raw)); diff != "" {

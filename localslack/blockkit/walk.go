@@ -116,7 +116,7 @@ func elementsOf(b any) []Found {
 }
 
 // Texts lists every text that a reader sees, in order of the blocks: text
-// objects, rich_text elements, cells, markdown, titles.
+// objects, rich_text elements (people as <@ID>), cells, markdown, titles.
 func Texts(raw json.RawMessage) []string {
 	var out []string
 	visit(raw, func(key string, v any) {
@@ -126,8 +126,11 @@ func Texts(raw json.RawMessage) []string {
 				out = append(out, x)
 			}
 		case map[string]any:
-			if t, ok := x["type"].(string); ok && t == "link" && x["text"] == nil {
+			switch {
+			case x["type"] == "link" && x["text"] == nil:
 				out = append(out, fmt.Sprint(x["url"]))
+			case x["type"] == "user":
+				out = append(out, fmt.Sprintf("<@%v>", x["user_id"]))
 			}
 		}
 	})
