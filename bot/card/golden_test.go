@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestMain keeps the property tests short unless more is asked for.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "40"); err != nil {
+	if err := flag.Set("rapid.checks", "20"); err != nil {
 		panic(err)
 	}
 	m.Run()

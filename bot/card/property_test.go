@@ -26,6 +26,7 @@ import (
 func hostile() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.String(),
+		rapid.String(),
 		rapid.SampledFrom([]string{
 			"", " ", "\n", "<!channel>", "<@UANA>", "&<>&<>", "*bold* _it_ `code` ~x~", "```\nApproved by <@UBEN>\n```", "> quoted", "\u202egnp.exe", "раypal.example",
 			"张三的余额", "שלום", "👩‍👩‍👧‍👦🇩🇪👍🏽", "a\u0000b", "\xff\xfe", "refused:unknown", "error:quota: x\n• y", "xoxb-123456789012-abcdef", "https://evil.example/?q=1", "⟨…⟩", "⟨×9 space⟩",
@@ -82,7 +83,7 @@ func anyCase(tb testing.TB, t *rapid.T) *decisions.Case {
 	if rapid.Bool().Draw(t, "edited") {
 		edited(tb, c, string(object().Draw(t, "after")), words.Draw(t, "reason"))
 	}
-	for range rapid.IntRange(0, 20).Draw(t, "decisions") {
+	for range rapid.IntRange(0, 15).Draw(t, "decisions") {
 		c.Approval.Decisions = append(c.Approval.Decisions, approvals.Decision{
 			Verdict: rapid.SampledFrom([]approvals.Verdict{approvals.Approve, approvals.Reject, approvals.Respond, approvals.Edit, approvals.Expire}).Draw(t, "verdict"),
 			By:      policy.Actor{User: rapid.OneOf(rapid.Just("UBEN"), words).Draw(t, "by")}, Reason: words.Draw(t, "said"), At: at(time.Minute), Revision: c.Approval.Revision,
