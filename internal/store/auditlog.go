@@ -81,6 +81,7 @@ func (t *txn) chained(e audit.Entry, h head) audit.Entry {
 	}
 	e.Kind, e.Via, e.Data = clean(e.Kind), clean(e.Via), clean(e.Data)
 	e.Run, e.Approval, e.Team, e.User = clean(e.Run), clean(e.Approval), clean(e.Team), clean(e.User)
+	e.Digest = clean(e.Digest)
 	e.Seq, e.Prev = h.Seq+1, h.Hash
 	e.Hash = e.Sum()
 	return e
@@ -121,8 +122,6 @@ func entries(which *gorm.DB) ([]audit.Entry, error) {
 // or a missing tail gives ErrChain with the number where it shows. It has no limit
 // of time but the context's.
 func (s *Store) VerifyAudit(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	end, endHash, err := s.AuditHead(ctx)
 	if err != nil {
 		return err

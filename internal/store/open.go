@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -44,11 +45,23 @@ func (s *Store) openSQLite(ctx context.Context, path string) (err error) {
 	if s.path, err = filepath.Abs(path); err != nil {
 		return fmt.Errorf("path of the database: %w", err)
 	}
+	if err := private(s.path); err != nil {
+		return unreachable(err, s.path)
+	}
 	if s.write, err = s.handle(ctx, sqliteDSN(s.path, false), 1); err != nil {
 		return err
 	}
 	s.read, err = s.handle(ctx, sqliteDSN(s.path, true), sqliteReaders)
 	return err
+}
+
+// private makes a missing file readable for its owner alone: it will hold people's words.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // handle opens one pool on the SQLite file.
@@ -69,14 +82,17 @@ func (s *Store) handle(ctx context.Context, dsn string, conns int) (*gorm.DB, er
 // sqliteDSN gives the settings of every connection: transactions take the write
 // lock at once, a commit survives a power cut.
 func sqliteDSN(path string, readOnly bool) string {
-	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)",
-	}}
+	q := url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"},
+		"modeof":  {path}, // the log beside the file is as private as the file
+	}
 	if readOnly {
 		q["_txlock"] = []string{"deferred"}
 		q["_pragma"] = []string{"busy_timeout(5000)", "foreign_keys(1)", "query_only(1)"}
 	}
-	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}
+	query := strings.ReplaceAll(q.Encode(), "+", "%20") // SQLite does not read a plus as a space
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: query}
 	return u.String()
 }
 

@@ -59,6 +59,32 @@ func TestASQLiteFileWithAnOddName(t *testing.T) {
 	}
 }
 
+func TestASQLiteFileIsItsOwnersAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link.db")
+	if err := os.Symlink("real.db", link); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), store.Config{URL: "sqlite:" + link})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"real.db", "real.db-wal"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode := info.Mode().Perm(); mode != 0o600 {
+			t.Errorf("%s has mode %o", name, mode)
+		}
+	}
+}
+
 func TestSQLiteSettings(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
