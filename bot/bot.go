@@ -87,8 +87,12 @@ func (b *Bot) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.deliverLoop(ctx) })
 	g.Go(func() error { return b.clickLoop(ctx) })
+	b.background("recovery", recoverTimeout, b.recover)
 	return g.Wait()
 }
+
+// recoverTimeout bounds the look after a start.
+const recoverTimeout = 2 * time.Minute
 
 // Finish waits for the work that follows acknowledgements. Call it when the socket
 // hands over nothing any more.

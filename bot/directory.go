@@ -143,6 +143,16 @@ func (d *Directory) KnownName(id string) string {
 	return ""
 }
 
+// KnownLocale is a person's locale that happens to be remembered; it never asks Slack.
+func (d *Directory) KnownLocale(id string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r, ok := d.people[id]; ok {
+		return r.value.Locale
+	}
+	return ""
+}
+
 // Forget drops what an event says has changed.
 func (d *Directory) Forget(event json.RawMessage) {
 	var e struct {

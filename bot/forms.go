@@ -20,7 +20,7 @@ func (b *Bot) openForm(p *pressed, action string, button card.Button) socket.Res
 	meta := card.ModalMeta{Button: button, Channel: p.channel(), MessageTS: p.Container.MessageTS, ThreadTS: p.thread()}
 	trigger, user := p.TriggerID, p.User.ID
 	b.background("form", callTimeout, func(ctx context.Context) error {
-		opened, err := b.API.OpenViewContext(ctx, trigger, b.Card.Loading("en", "loading"))
+		opened, err := b.API.OpenViewContext(ctx, trigger, b.Card.Loading(b.knownLang(user), "loading"))
 		if err != nil {
 			return fmt.Errorf("open a form: %w", err)
 		}
@@ -112,7 +112,7 @@ func (b *Bot) submitted(ctx context.Context, p *pressed) socket.Response {
 	}
 	raw, typed, errs := b.typedIn(p.View, c)
 	if stale(c, meta) {
-		return respond("update", b.Card.SettledModal(c, typed, "en"))
+		return respond("update", b.Card.SettledModal(c, typed, b.knownLang(p.User.ID)))
 	}
 	if len(errs) > 0 {
 		return formErrors(errs)
@@ -183,11 +183,11 @@ func formErrors(errs map[string]string) socket.Response {
 // formNotSaved keeps the form open, so that nothing typed is lost.
 func (b *Bot) formNotSaved(p *pressed, err error) socket.Response {
 	if isGone(err) {
-		return respond("update", b.Card.SettledModal(nil, nil, "en"))
+		return respond("update", b.Card.SettledModal(nil, nil, b.knownLang(p.User.ID)))
 	}
 	b.Logger.Warn("a form could not be stored", "callback", p.View.Callback, "error", err)
 	for block := range p.View.State.Values {
-		return formErrors(map[string]string{block: b.Words.In("en").Say("not_saved")})
+		return formErrors(map[string]string{block: b.Words.In(b.knownLang(p.User.ID)).Say("not_saved")})
 	}
 	return socket.Response{}
 }

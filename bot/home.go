@@ -10,7 +10,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals/decisions"
-	"countersign/bot/socket"
+	"countersign/approvals/policy"
 )
 
 const mostOnHome = 20
@@ -29,25 +29,17 @@ func (b *Bot) wishHome(ctx context.Context, user string) error {
 
 // deliverHome publishes a person's Home: what waits for them, and their runs.
 func (b *Bot) deliverHome(ctx context.Context, d Delivery, user string) Receipt {
-	who := b.actor(user)
-	all, err := b.Views.Waiting(ctx, b.Self.Team, 5*mostOnHome)
+	person, err := b.Directory.Person(ctx, b.actor(user), false)
 	if err != nil {
 		return b.failed(d, err)
 	}
-	runs, err := b.Views.RunsOf(ctx, b.Self.Team, who, mostOnHome)
+	mine, err := b.waitingFor(ctx, person)
 	if err != nil {
 		return b.failed(d, err)
 	}
-	person, err := b.Directory.Person(ctx, who, false)
+	runs, err := b.Views.RunsOf(ctx, b.Self.Team, b.actor(user), mostOnHome)
 	if err != nil {
 		return b.failed(d, err)
-	}
-	var mine []decisions.Case
-	for i := range all {
-		a := &all[i].Approval
-		if len(mine) < mostOnHome && a.Current().Requirement.MayDecide(person, a.Requesters()) == nil {
-			mine = append(mine, all[i])
-		}
 	}
 	view := b.Card.Home(mine, runs, b.where(b.langOf(ctx, user), ""))
 	if _, err := b.API.PublishViewContext(ctx, slack.PublishViewContextRequest{UserID: user, View: view}); err != nil {
@@ -56,9 +48,20 @@ func (b *Bot) deliverHome(ctx context.Context, d Delivery, user string) Receipt 
 	return Receipt{Version: d.Version}
 }
 
-// command answers a slash command privately.
-func (b *Bot) command(ctx context.Context, e socket.Envelope) socket.Response {
-	return socket.Response{Ack: true, Payload: map[string]any{"response_type": "ephemeral", "text": b.Words.In("en").Say("greeting", "bot", "<@"+b.Self.User+">")}}
+// waitingFor lists the approvals that a person may decide, soonest expiry first.
+func (b *Bot) waitingFor(ctx context.Context, person policy.Person) ([]decisions.Case, error) {
+	all, err := b.Views.Waiting(ctx, b.Self.Team, 5*mostOnHome)
+	if err != nil {
+		return nil, err
+	}
+	var mine []decisions.Case
+	for i := range all {
+		a := &all[i].Approval
+		if len(mine) < mostOnHome && a.Current().Requirement.MayDecide(person, a.Requesters()) == nil {
+			mine = append(mine, all[i])
+		}
+	}
+	return mine, nil
 }
 
 // health remembers how deliveries fare, for readiness.

@@ -98,6 +98,6 @@ type Views interface {
 	RunsOf(ctx context.Context, installation string, who policy.Actor, n int) ([]agent.Run, error)
 	// OpenRuns lists the unfinished runs of a thread, oldest first.
 	OpenRuns(ctx context.Context, t agent.Thread) ([]agent.Run, error)
-	// EarlierRuns lists the ended runs of a thread, oldest first.
-	EarlierRuns(ctx context.Context, t agent.Thread, n int) ([]agent.Run, error)
+	// Unfinished lists the runs of an installation that have not ended, oldest first.
+	Unfinished(ctx context.Context, installation string, n int) ([]agent.Run, error)
 }

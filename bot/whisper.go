@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -43,8 +44,16 @@ func (b *Bot) whisperBlocks(ctx context.Context, channel, user, thread, text str
 
 // langOf is the reader's language, for private notes.
 func (b *Bot) langOf(ctx context.Context, user string) string {
-	person, err := b.Directory.Person(ctx, b.actor(user), false)
-	if err == nil && len(person.Locale) >= 2 && person.Locale[:2] == "zh" {
+	if _, err := b.Directory.Person(ctx, b.actor(user), false); err != nil {
+		return "en"
+	}
+	return b.knownLang(user)
+}
+
+// knownLang is the reader's language as far as it is remembered: for answers that
+// may not wait for Slack.
+func (b *Bot) knownLang(user string) string {
+	if strings.HasPrefix(b.Directory.KnownLocale(user), "zh") {
 		return "zh"
 	}
 	return "en"

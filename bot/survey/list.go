@@ -34,6 +34,7 @@ type Usergroup struct {
 type Account struct {
 	ID          string
 	Name        string // as the person wants to be called
+	Real        string // the full name
 	Handle      string
 	Deactivated bool
 	Bot         bool
@@ -57,9 +58,8 @@ func channelOf(ch *slack.Channel) Channel {
 	}
 }
 
-// Channels calls see for every channel that the bot can see, archived ones left
-// out, until it says to stop.
-func (s *Survey) Channels(ctx context.Context, see func(Channel) (more bool)) error {
+// Channels calls see for every channel that the bot can see, archived ones left out.
+func (s *Survey) Channels(ctx context.Context, see func(Channel)) error {
 	p := slack.GetConversationsParameters{ExcludeArchived: true, Limit: pageSize, Types: []string{"public_channel", "private_channel"}}
 	for {
 		var page []slack.Channel
@@ -72,14 +72,35 @@ func (s *Survey) Channels(ctx context.Context, see func(Channel) (more bool)) er
 			return refusal(err)
 		}
 		for i := range page {
-			if !see(channelOf(&page[i])) {
-				return nil
-			}
+			see(channelOf(&page[i]))
 		}
 		if next == "" {
 			return nil
 		}
 		p.Cursor = next
+	}
+}
+
+// Joined gives a channel that the bot is in; false when it is in none.
+func (s *Survey) Joined(ctx context.Context) (Channel, bool, error) {
+	p := slack.GetConversationsForUserParameters{ExcludeArchived: true, Limit: pageSize, Types: []string{"public_channel", "private_channel"}}
+	for {
+		var page []slack.Channel
+		err := patiently(ctx, func() (err error) {
+			page, p.Cursor, err = s.edge.API.GetConversationsForUserContext(ctx, &p)
+			return err
+		})
+		if err != nil {
+			return Channel{}, false, refusal(err)
+		}
+		if len(page) > 0 {
+			ch := channelOf(&page[0])
+			ch.Member = true // the list is of memberships and does not say so again
+			return ch, true, nil
+		}
+		if p.Cursor == "" {
+			return Channel{}, false, nil
+		}
 	}
 }
 
@@ -124,7 +145,7 @@ func (s *Survey) Accounts(ctx context.Context, team string, see func(Account)) e
 
 func accountOf(u *slack.User, team string) Account {
 	a := Account{
-		ID: u.ID, Name: u.Profile.DisplayName, Handle: u.Name, Deactivated: u.Deleted, Bot: u.IsBot || u.ID == "USLACKBOT",
+		ID: u.ID, Name: u.Profile.DisplayName, Real: u.RealName, Handle: u.Name, Deactivated: u.Deleted, Bot: u.IsBot || u.ID == "USLACKBOT",
 		Guest: u.IsRestricted || u.IsUltraRestricted, Outsider: u.IsStranger || team != "" && u.TeamID != "" && u.TeamID != team,
 	}
 	if a.Name == "" {

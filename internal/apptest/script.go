@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // Script is a model that answers the n-th request of a conversation with the n-th
@@ -15,6 +16,7 @@ type Script struct {
 
 	mu       sync.Mutex
 	requests []Request
+	times    []time.Time
 }
 
 // Turn is one reply: calls, or text.
@@ -70,6 +72,13 @@ func (s *Script) Requests() []Request {
 	return append([]Request(nil), s.requests...)
 }
 
+// Times says when each request came.
+func (s *Script) Times() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]time.Time(nil), s.times...)
+}
+
 // Last is the latest request.
 func (s *Script) Last() Request {
 	all := s.Requests()
@@ -95,7 +104,7 @@ func (s *Script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.mu.Lock()
-	s.requests = append(s.requests, req)
+	s.requests, s.times = append(s.requests, req), append(s.times, time.Now())
 	s.mu.Unlock()
 	turn := Says("The script is over.")
 	if n < len(s.Turns) {

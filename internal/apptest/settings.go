@@ -5,7 +5,7 @@ const settings = `
 roles:
   manager: {usergroups: [S0MGR]}
   finance: {usergroups: [S0FIN]}
-@APPROVALS@
+@ROLES@@APPROVALS@
 tools:
   files: {root: "@DIR@/data"}
   docs: {path: "@DIR@/docs"}

@@ -57,6 +57,7 @@ type Options struct {
 	Lease     time.Duration              // 0: six seconds
 	Now       func() time.Time           // nil: the real clock
 	Approvals string                     // instead of the usual approvals section
+	Roles     string                     // lines added to the roles
 	Think     time.Duration              // of the scripted model
 	Sweep     time.Duration              // of leases; 0: two seconds
 }
@@ -171,7 +172,7 @@ func (w *World) Settings() (text string, env map[string]string) {
 	if approvals == "" {
 		approvals = "approvals: {approvers: [manager], ttl: 1h, sweep: 200ms}"
 	}
-	text = strings.NewReplacer("@SHOP@", w.shop.URL, "@DIR@", w.Dir, "@APPROVALS@", approvals).Replace(settings) + w.opt.YAML
+	text = strings.NewReplacer("@SHOP@", w.shop.URL, "@DIR@", w.Dir, "@APPROVALS@", approvals, "@ROLES@", w.opt.Roles).Replace(settings) + w.opt.YAML
 	env = w.Slack.Env()
 	env["DATABASE_URL"], env["OPENAI_BASE_URL"], env["OPENAI_API_KEY"], env["OPENAI_MODEL"] = w.URL, w.Model.URL+"/v1", "test", playbook.Model
 	env["COUNTERSIGN_HTTP_ADDR"] = w.free()

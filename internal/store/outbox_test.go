@@ -285,7 +285,6 @@ func TestViews(t *testing.T) {
 			"mine":       {ids(db.RunsOf(ctx, storetest.Team, storetest.Asker(), 10)), []string{second, first}},
 			"my latest":  {ids(db.RunsOf(ctx, storetest.Team, storetest.Asker(), 1)), []string{second}},
 			"open":       {ids(db.OpenRuns(ctx, storetest.Thread())), []string{second}},
-			"earlier":    {ids(db.EarlierRuns(ctx, storetest.Thread(), 10)), []string{first}},
 			"all":        {ids(db.Runs(ctx, false, 10)), []string{second, first}},
 			"unfinished": {ids(db.Runs(ctx, true, 10)), []string{second}},
 			"elsewhere":  {ids(db.RunsOf(ctx, "T2", storetest.Asker(), 10)), nil},

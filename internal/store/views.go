@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 
 	"gorm.io/gorm"
 
@@ -43,13 +42,11 @@ func (s *Store) OpenRuns(ctx context.Context, t agent.Thread) ([]agent.Run, erro
 	})
 }
 
-// EarlierRuns implements bot.Views: the latest n, oldest first.
-func (s *Store) EarlierRuns(ctx context.Context, t agent.Thread, n int) ([]agent.Run, error) {
-	runs, err := s.runs(ctx, func(tx *gorm.DB) *gorm.DB {
-		return inThread(tx, t).Where("NOT (" + unfinished + ")").Order("created_at DESC, id DESC").Limit(n)
+// Unfinished implements bot.Views.
+func (s *Store) Unfinished(ctx context.Context, installation string, n int) ([]agent.Run, error) {
+	return s.runs(ctx, func(tx *gorm.DB) *gorm.DB {
+		return tx.Where("installation = ?", installation).Where(unfinished).Order("created_at, id").Limit(n)
 	})
-	slices.Reverse(runs)
-	return runs, err
 }
 
 // Runs lists the latest runs of every thread, newest first; unfinishedOnly leaves

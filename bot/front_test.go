@@ -1,0 +1,65 @@
+package bot_test
+
+import (
+	"testing"
+	"time"
+
+	"countersign/internal/apptest"
+	"countersign/localslack"
+	"countersign/localslack/slacktest"
+	"countersign/tools"
+)
+
+// answer is the final answer of a run.
+var answer = slacktest.MetaHas("subject", "/answer")
+
+func TestSlashCommandIsAnsweredPrivately(t *testing.T) {
+	t.Parallel()
+	wipe := &apptest.Counter{Name: "wipe", Risk: tools.High}
+	w := apptest.Start(t, apptest.Options{Extra: []tools.Tool{wipe}, Model: apptest.Play(apptest.Calls("wipe", `{"what":"x"}`), apptest.Says("ok"))})
+	ana, mgr := w.Slack.User("ana"), w.Slack.User("mgr")
+	ana.Says("#ops", "@countersign wipe x")
+	w.Slack.Expect(slacktest.Button("approval_approve"))
+	mgr.Commands("#ops", "/countersign", "pending")
+	w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("wipe"), slacktest.Text("waits for your decision"))
+	ana.Commands("#ops", "/countersign", "pending")
+	w.Slack.Expect(slacktest.OnlyFor(ana), slacktest.Text("Nothing waits for you"))
+	ana.Commands("#ops", "/countersign", "help")
+	w.Slack.Expect(slacktest.OnlyFor(ana), slacktest.Text("wipe"))
+}
+
+// A stop that was typed while no process was there is obeyed when one is back.
+func TestStopTypedWhileDownIsObeyed(t *testing.T) {
+	t.Parallel()
+	wipe := &apptest.Counter{Name: "wipe", Risk: tools.High}
+	w := apptest.New(t, apptest.Options{Extra: []tools.Tool{wipe}, Model: apptest.Play(apptest.Calls("wipe", `{"what":"x"}`), apptest.Says("ok"))})
+	first := w.Run()
+	ana := w.Slack.User("ana")
+	ask := ana.Says("#ops", "@countersign wipe x")
+	card := w.Slack.Expect(slacktest.Button("approval_approve"))
+	w.Stop(first)
+	w.Slack.Server.BreakDelivery(localslack.DeliveryFault{Type: "message", Drop: true}) // Slack gave up on it
+	ana.Replies(ask, "stop")
+	w.Run()
+	w.Slack.ExpectUpdate(card, slacktest.NoButton("approval_approve"))
+	if wipe.Count() != 0 {
+		t.Error("a stopped run went on")
+	}
+}
+
+// A thread's runs work one at a time: the second asker's model call starts when the
+// first one's run has come to rest.
+func TestRunsOfAThreadWorkInOrder(t *testing.T) {
+	t.Parallel()
+	slow := apptest.Play(apptest.Turn{From: func(apptest.Request) apptest.Turn { time.Sleep(300 * time.Millisecond); return apptest.Says("done") }})
+	w := apptest.Start(t, apptest.Options{Model: slow})
+	ana, mgr := w.Slack.User("ana"), w.Slack.User("mgr")
+	ask := ana.Says("#ops", "@countersign first")
+	mgr.Replies(ask, "@countersign second")
+	w.Slack.Expect(slacktest.InThread(ask), answer, slacktest.Text("done"))
+	w.Slack.Expect(slacktest.InThread(ask), answer, slacktest.Text("done"))
+	starts := slow.Times()
+	if len(starts) != 2 || starts[1].Sub(starts[0]) < 300*time.Millisecond {
+		t.Errorf("the model was asked at %v", starts)
+	}
+}
