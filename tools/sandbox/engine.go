@@ -21,7 +21,13 @@ var (
 	ErrNoEngine = errors.New("no container engine answers")
 	// ErrNoImage is matched by errors that say that the engine does not have the image.
 	ErrNoImage = errors.New("the image is not there")
+	// ErrVolumes is matched by errors that say that the image declares volumes: they
+	// would be writable, and as large as the machine's disk.
+	ErrVolumes = errors.New("the image declares volumes")
 )
+
+// errInterrupted is why the outcome of a command that had begun is not known.
+var errInterrupted = errors.New("the command was interrupted")
 
 // minVersion of the Engine API is what the oldest engine that is tested speaks: Podman 4.3.
 const minVersion = "1.41"
@@ -126,6 +132,9 @@ func (s *Sandbox) image(ctx context.Context, c *client.Client) (image, error) {
 	if err != nil {
 		return image{}, err
 	}
+	if found.Config != nil && len(found.Config.Volumes) > 0 {
+		return image{}, fmt.Errorf("%w: %s", ErrVolumes, s.cfg.Image)
+	}
 	i := image{id: found.ID}
 	if len(found.RepoDigests) > 0 {
 		i.digest = found.RepoDigests[0]
@@ -134,7 +143,7 @@ func (s *Sandbox) image(ctx context.Context, c *client.Client) (image, error) {
 }
 
 // Ready says whether a command would run: it tries one that does nothing. The error
-// matches ErrNoEngine or ErrNoImage where that is the reason; it is for operators and
+// matches ErrNoEngine, ErrNoImage or ErrVolumes where that is the reason; it is for operators and
 // may name paths of this machine.
 func (s *Sandbox) Ready(ctx context.Context) error {
 	c, err := s.engine(ctx)
@@ -169,8 +178,8 @@ func (s *Sandbox) noted(c *client.Client, err error) error {
 	return err
 }
 
-// refusal tells the model why a command did not run. Engines' own words name paths of
-// this machine, so they go to the log.
+// refusal tells the model why there is no result. Engines' own words name paths of this
+// machine, so they go to the log.
 func (s *Sandbox) refusal(ctx context.Context, c *client.Client, err error) error {
 	if known, ok := errors.AsType[*tools.Failure](err); ok {
 		return known
@@ -180,12 +189,16 @@ func (s *Sandbox) refusal(ctx context.Context, c *client.Client, err error) erro
 	}
 	s.cfg.Logger.ErrorContext(ctx, "a command could not be run in a container", "error", err)
 	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return &tools.Failure{Code: "cancelled", Message: "The command was given up before it ended; its container was removed and nothing outside was changed."}
+	case errors.Is(err, errInterrupted):
+		return &tools.Failure{Code: "interrupted", Message: "The container or its engine was stopped by something else while the command ran, so its output is lost; nothing outside was changed. It may be run again."}
 	case errors.Is(err, ErrNoEngine):
 		return &tools.Failure{Code: "no_engine", Message: "No container engine answers, so nothing was run: an operator has to start Docker or Podman's service, or name its socket in DOCKER_HOST."}
 	case errors.Is(err, ErrNoImage):
 		return &tools.Failure{Code: "no_image", Message: "The container engine does not have the image " + s.cfg.Image + ", so nothing was run: an operator has to pull or build it."}
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return &tools.Failure{Code: "cancelled", Message: "The command was given up before it ended; its container was removed and nothing outside was changed."}
+	case errors.Is(err, ErrVolumes):
+		return &tools.Failure{Code: "no_image", Message: "The image " + s.cfg.Image + " declares volumes, which could be written to, so nothing was run: an operator has to choose an image without."}
 	}
-	return &tools.Failure{Code: "not_started", Message: "The container engine could not run the command; nothing outside was changed. The log of the bot says why."}
+	return &tools.Failure{Code: "not_started", Message: "The container engine could not start the command; nothing was run. The log of the bot says why."}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,8 +13,8 @@ import (
 	"countersign/tools/sandbox"
 )
 
-// noContainers fails when a container of the sandbox's name is left: its own work is over.
-func noContainers(t *testing.T, _ *sandbox.Sandbox) {
+// noContainers fails when a container under the test's own label is left.
+func noContainers(t *testing.T) {
 	t.Helper()
 	if left := labelled(t, t.Name()); len(left) > 0 {
 		t.Errorf("containers left behind: %v", left)
@@ -45,7 +46,7 @@ func TestReady(t *testing.T) {
 	if err := s.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
-	noContainers(t, s)
+	noContainers(t)
 }
 
 func TestCancelledCallLeavesNothing(t *testing.T) {
@@ -63,7 +64,7 @@ func TestCancelledCallLeavesNothing(t *testing.T) {
 	if err := <-ended; !hasCode(err, "cancelled") {
 		t.Errorf("got %v", err)
 	}
-	noContainers(t, s)
+	noContainers(t)
 }
 
 func TestPanicLeavesNothing(t *testing.T) {
@@ -89,7 +90,7 @@ func TestPanicLeavesNothing(t *testing.T) {
 		}()
 		_, _ = s.Call(t.Context(), call(t.Name(), "true"))
 	}()
-	noContainers(t, s)
+	noContainers(t)
 	contains(t, run(t, s, "echo on"), "on") // and the place was given back
 }
 
@@ -108,8 +109,37 @@ func TestSecondAttemptReplacesTheFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	contains(t, result.Text, "again")
-	<-first // however it ended, it ended
-	noContainers(t, s)
+	if err := <-first; err != nil && !hasCode(err, "interrupted") {
+		t.Errorf("the first ended with %v", err)
+	}
+	noContainers(t)
+}
+
+// An engine that goes away in the middle leaves no doubt and no lasting container.
+func TestEngineLostWhileRunning(t *testing.T) {
+	t.Parallel()
+	relay := newRelay(t, strings.TrimPrefix(realEngine(t).Host, "unix://"))
+	s := start(t, func(c *sandbox.Config) { c.Host = "unix://" + relay.socket })
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Call(t.Context(), call("lost", "echo working; sleep 1000"))
+		ended <- err
+	}()
+	until(t, "the command runs", func() bool { return len(labelled(t, t.Name())) == 1 })
+	relay.breakOff()
+	if err := <-ended; !hasCode(err, "interrupted") && !hasCode(err, "no_engine") {
+		t.Errorf("got %v", err)
+	}
+	if f := failure(t, s, "true"); f.Code != "no_engine" {
+		t.Errorf("got %v", f)
+	}
+	relay.listen(t)
+	result, err := s.Call(t.Context(), call("lost", "echo again"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, result.Text, "again")
+	noContainers(t)
 }
 
 func TestKilledBotIsCleanedUpAfter(t *testing.T) {
@@ -148,7 +178,7 @@ func TestOverdueContainersAreRemovedByAnybody(t *testing.T) {
 	until(t, "the command runs", func() bool { return len(labelled(t, t.Name())) == 1 })
 	start(t, func(c *sandbox.Config) { c.Label = "somebody" })
 	<-ended
-	noContainers(t, past)
+	noContainers(t)
 }
 
 func TestTwentyAtOnce(t *testing.T) {
@@ -165,7 +195,7 @@ func TestTwentyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	noContainers(t, s)
+	noContainers(t)
 }
 
 func TestFullSandboxSaysSo(t *testing.T) {

@@ -67,6 +67,37 @@ func TestWithoutTheImage(t *testing.T) {
 	contains(t, f.Message, "localhost/nothing:1")
 }
 
+func TestImageWithVolumesIsRefused(t *testing.T) {
+	t.Parallel()
+	const name = "localhost/countersign-test-volumes:latest"
+	if err := realEngine(t).MakeImage(t.Context(), name, "VOLUME /var/lib/something"); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, func(c *sandbox.Config) { c.Image = name })
+	if err := s.Ready(t.Context()); !errors.Is(err, sandbox.ErrVolumes) {
+		t.Errorf("Ready: %v", err)
+	}
+	if f := failure(t, s, "true"); f.Code != "no_image" || !strings.Contains(f.Message, "volumes") {
+		t.Errorf("got %v", f)
+	}
+}
+
+func TestImageWithoutAShellIsRefused(t *testing.T) {
+	t.Parallel()
+	const name = "localhost/countersign-test-empty:latest"
+	if err := realEngine(t).MakeEmptyImage(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, func(c *sandbox.Config) { c.Image = name })
+	if err := s.Ready(t.Context()); err == nil {
+		t.Error("Ready found a shell")
+	}
+	if f := failure(t, s, "true"); f.Code != "not_started" {
+		t.Errorf("got %v", f)
+	}
+	noContainers(t)
+}
+
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"tcp://user:secret@10.0.0.1:2375", "ssh://secret@host", "relative.sock"} {

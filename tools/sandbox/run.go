@@ -108,9 +108,22 @@ func (s *Sandbox) run(ctx context.Context, c *client.Client, j job) (outcome, er
 	}
 	defer stream.Close()
 	if _, err := c.ContainerStart(ctx, created.ID, client.ContainerStartOptions{}); err != nil {
-		return outcome{}, err
+		return outcome{}, startError(err)
 	}
-	return s.watch(ctx, c, created.ID, stream.HijackedResponse)
+	out, err := s.watch(ctx, c, created.ID, stream.HijackedResponse)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errInterrupted, err)
+	}
+	return out, err
+}
+
+// startError tells an engine that refused to start a container from a start that
+// something came between: then the command may have begun.
+func startError(err error) error {
+	if cerrdefs.IsNotFound(err) || cerrdefs.IsConflict(err) || client.IsErrConnectionFailed(err) {
+		return fmt.Errorf("%w: %w", errInterrupted, err)
+	}
+	return err
 }
 
 // watch reads the output to its end, then asks how the command ended: waiting by the

@@ -4,6 +4,8 @@
 package sandboxtest
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -60,7 +62,7 @@ func Start(ctx context.Context, environment ...string) (*Engine, error) {
 	if err := e.connect(ctx); err != nil {
 		return nil, errors.Join(err, e.Stop())
 	}
-	if err := e.makeImage(ctx); err != nil {
+	if err := e.MakeImage(ctx, Image); err != nil {
 		return nil, errors.Join(err, e.Stop())
 	}
 	return e, nil
@@ -68,6 +70,9 @@ func Start(ctx context.Context, environment ...string) (*Engine, error) {
 
 // serve starts Podman's service with storage, locks and settings of its own.
 func (e *Engine) serve(environment []string) error {
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("%w: run the tests as root, or set TEST_CONTAINER_HOST to the socket of a running engine", ErrMissing)
+	}
 	podman, err := exec.LookPath("podman")
 	if err != nil {
 		return fmt.Errorf("%w: install podman and runc, or set TEST_CONTAINER_HOST to the socket of a running engine", ErrMissing)
@@ -153,14 +158,31 @@ func (e *Engine) said() string {
 	return string(text)
 }
 
-// makeImage imports busybox as an image.
-func (e *Engine) makeImage(ctx context.Context) error {
+// MakeImage imports busybox as an image of that name, NAME:tag, changed by instructions
+// of a Dockerfile.
+func (e *Engine) MakeImage(ctx context.Context, image string, changes ...string) error {
 	archive, err := busyboxArchive(ctx)
 	if err != nil {
 		return err
 	}
-	name, tag, _ := strings.Cut(Image, ":")
-	answer, err := e.client.ImageImport(ctx, client.ImageImportSource{Source: archive, SourceName: "-"}, name, client.ImageImportOptions{Tag: tag})
+	return e.importImage(ctx, image, archive, changes)
+}
+
+// MakeEmptyImage imports an image that holds nothing but an empty folder.
+func (e *Engine) MakeEmptyImage(ctx context.Context, image string) error {
+	var out bytes.Buffer
+	w := &archive{Writer: tar.NewWriter(&out)}
+	w.add(tar.Header{Name: "tmp/", Typeflag: tar.TypeDir, Mode: 0o1777}, nil)
+	w.note(w.Close())
+	if w.err != nil {
+		return w.err
+	}
+	return e.importImage(ctx, image, &out, nil)
+}
+
+func (e *Engine) importImage(ctx context.Context, image string, archive io.Reader, changes []string) error {
+	name, tag, _ := strings.Cut(image, ":")
+	answer, err := e.client.ImageImport(ctx, client.ImageImportSource{Source: archive, SourceName: "-"}, name, client.ImageImportOptions{Tag: tag, Changes: changes})
 	if err != nil {
 		return fmt.Errorf("importing the image: %w\n%s", err, e.said())
 	}
