@@ -2,11 +2,14 @@ package bot
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"countersign/agent"
+	"countersign/approvals"
+	"countersign/approvals/decisions"
 	"countersign/approvals/policy"
 	"countersign/bot/card"
 )
@@ -174,9 +177,36 @@ func (b *Bot) renderCard(ctx context.Context, id string) (*card.Message, time.Ti
 		return nil, time.Time{}, err
 	}
 	at := b.where(b.lang(&c.Run), c.Run.TS)
-	at.Read = readBefore(work, c.Step.N)
+	at.Read, at.Unknown, at.OnlyAsker = readBefore(work, c.Step.N), unknownBefore(work, &c.Step), b.onlyAsker(ctx, c)
 	m := b.Card.Approval(c, at)
 	return &m, time.Time{}, nil
+}
+
+// unknownBefore is an earlier step with the same call whose outcome nobody knows; 0: none.
+func unknownBefore(work *agent.Work, step *agent.Step) int {
+	for i := range work.Steps {
+		s := &work.Steps[i]
+		if s.N < step.N && s.State == agent.StepUncertain && s.Fingerprint == step.Fingerprint {
+			return s.N
+		}
+	}
+	return 0
+}
+
+// onlyAsker says that nobody but the requester holds a role that may approve: the
+// card says so at once instead of waiting for nobody.
+func (b *Bot) onlyAsker(ctx context.Context, c *decisions.Case) bool {
+	needs := c.Approval.Current().Requirement
+	if c.Approval.State != approvals.Pending || needs.SelfApproval {
+		return false
+	}
+	holders, err := b.Directory.Holders(ctx, needs.Approvers)
+	if err != nil {
+		return false // not known: the doctor and the refusals say so
+	}
+	return !slices.ContainsFunc(holders, func(user string) bool {
+		return !slices.ContainsFunc(c.Approval.Requesters(), func(who policy.Actor) bool { return who.User == user })
+	})
 }
 
 // readBefore lists what the run had read when the call was proposed.

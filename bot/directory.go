@@ -132,6 +132,24 @@ func (d *Directory) standing(u *slack.User) policy.Standing {
 	return policy.Member
 }
 
+// Holders lists the people who hold one of the roles, by user id or usergroup.
+func (d *Directory) Holders(ctx context.Context, roles []string) ([]string, error) {
+	var out []string
+	for _, name := range roles {
+		role := d.policy().Roles[name]
+		out = append(out, role.Users...)
+		for _, g := range role.Usergroups {
+			members, err := recall(ctx, d, d.groups, "group/"+g, g, memory, d.members)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, members...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
 // KnownName is a name that happens to be remembered; it never asks Slack, so
 // that reading a message takes no call.
 func (d *Directory) KnownName(id string) string {

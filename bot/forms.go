@@ -46,20 +46,12 @@ func (b *Bot) form(ctx context.Context, c *decisions.Case, action, user, lang st
 	if c.Approval.State != approvals.Pending || meta.Revision != c.Approval.Revision || meta.Digest != c.Approval.Current().Digest {
 		return b.Card.SettledModal(c, nil, lang)
 	}
-	var v slack.ModalViewRequest
-	fits := true
-	switch action {
-	case actEdit:
-		v, fits = b.Card.EditModal(c, lang)
-	case actReject:
-		v = b.Card.RejectModal(c, lang)
-	case actRespond:
-		v = b.Card.RespondModal(c, lang)
-	default:
-		v, fits = b.showForm(ctx, c, user, lang)
+	if !b.maySee(ctx, c, user) {
+		return b.Card.Note(lang, "only_deciders", "", c)
 	}
+	v, fits := b.drawForm(ctx, c, action, user, lang)
 	if !fits {
-		return b.Card.SettledModal(c, nil, lang)
+		return b.Card.Note(lang, "unfit", "", c)
 	}
 	private, err := json.Marshal(meta)
 	if err == nil {
@@ -68,23 +60,35 @@ func (b *Bot) form(ctx context.Context, c *decisions.Case, action, user, lang st
 	return v
 }
 
-// showForm shows everything. That somebody was shown it is a row, without which
-// their approval of a card that hides something does not count.
-func (b *Bot) showForm(ctx context.Context, c *decisions.Case, user, lang string) (slack.ModalViewRequest, bool) {
+func (b *Bot) drawForm(ctx context.Context, c *decisions.Case, action, user, lang string) (slack.ModalViewRequest, bool) {
+	switch action {
+	case actEdit:
+		return b.Card.EditModal(c, lang)
+	case actReject:
+		return b.Card.RejectModal(c, lang), true
+	case actRespond:
+		return b.Card.RespondModal(c, lang), true
+	}
 	v, fits := b.Card.ShowModal(c, lang)
 	if !fits {
 		return v, false
 	}
-	person, err := b.Directory.Person(ctx, b.actor(user), true)
-	if err != nil || person.Standing != "member" || c.Approval.Current().Requirement.MayDecide(person, nil) != nil && person.Actor != c.Run.Asker {
-		if b.Card.Private != nil && b.Card.Private(c.Approval.Tool) {
-			return b.Card.SettledModal(c, nil, lang), true // private arguments are for people who may decide
-		}
-	}
+	// That somebody was shown everything is a row, without which their approval of a
+	// card that hides something does not count.
 	if err := b.Clicks.SaveOpening(ctx, c.Approval.ID, c.Approval.Revision, b.actor(user), b.Now()); err != nil {
 		b.Logger.WarnContext(ctx, "an opening could not be stored", "error", err)
 	}
 	return v, true
+}
+
+// maySee says whether a form may show a person the values: private ones and
+// secrets are for people who may decide, and for the asker who gave them.
+func (b *Bot) maySee(ctx context.Context, c *decisions.Case, user string) bool {
+	if !b.Card.Guarded(c) || user == c.Run.Asker.User {
+		return true
+	}
+	person, err := b.Directory.Person(ctx, b.actor(user), true)
+	return err == nil && c.Approval.Current().Requirement.MayDecide(person, nil) == nil
 }
 
 func (b *Bot) setView(ctx context.Context, id string, v slack.ModalViewRequest) error {
