@@ -23,11 +23,29 @@ func (s *Store) Claim(ctx context.Context, run string, lease agent.Lease, now ti
 		" WHERE id = ? AND " + due + " RETURNING *"
 	var rows []runRow
 	at := micros(now)
-	if err := s.query(ctx, &rows, claim, lease.Owner, micros(lease.Until), run, at, at, at); err != nil || len(rows) == 0 {
+	err := s.transact(ctx, func(t *txn) error {
+		if err := t.oneClaimInThread(run); err != nil {
+			return err
+		}
+		rows = nil
+		return t.Raw(claim, lease.Owner, micros(lease.Until), run, at, at, at).Scan(&rows).Error
+	})
+	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	r, err := rows[0].run()
 	return &r, err
+}
+
+// oneClaimInThread makes claims of one thread follow each other, so that each sees
+// the lease of the one before. SQLite's writers do so anyway; Postgres would look
+// at the thread's other runs as they were before both.
+func (t *txn) oneClaimInThread(run string) error {
+	if t.store.dialect == SQLite {
+		return nil
+	}
+	return t.Exec("SELECT pg_advisory_xact_lock(hashtextextended(installation || '/' || channel || '/' || thread_ts, 0))"+
+		" FROM runs WHERE id = ?", run).Error
 }
 
 // Due lists up to n runs that a claim would find, the longest waiting first.

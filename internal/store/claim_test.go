@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -92,6 +93,41 @@ func TestOneOfManyClaims(t *testing.T) {
 		all.Wait()
 		if won.Load() != 1 {
 			t.Errorf("%d claims won", won.Load())
+		}
+	})
+}
+
+// Two people's runs of one thread take turns, whichever process claims them.
+func TestOneRunOfAThreadAtATime(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		other := db.Replica(t)
+		second := storetest.Mention("2", db.Clock.Now())
+		second.Run.Asker.User = "U2"
+		if _, err := db.Accept(t.Context(), second); err != nil {
+			t.Fatal(err)
+		}
+		runs := []string{db.Start(t, "1"), second.Run.ID}
+		for round := range 10 {
+			now := db.Clock.Step(10 * time.Second)
+			var won atomic.Int64
+			var all sync.WaitGroup
+			for i := range 8 {
+				all.Go(func() {
+					at := []*storetest.DB{db, other}[i/2%2]
+					r, err := at.Claim(t.Context(), runs[i%2], agent.Lease{Owner: fmt.Sprint(i), Until: now.Add(time.Second)}, now)
+					if err != nil {
+						t.Error(err)
+					}
+					if r != nil {
+						won.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			if won.Load() != 1 {
+				t.Fatalf("round %d: %d claims won", round, won.Load())
+			}
 		}
 	})
 }
