@@ -9,11 +9,12 @@ const (
 	ana      = "U0ANA"
 	ben      = "U0BEN"
 	chen     = "U0CHEN"
+	dora     = "U0DORA"
 	olga     = "U0OLGA"
 	robot    = "U0COUNTERSIGN"
 	ops      = "C0OPS"
 	general  = "C0GENERAL"
-	approver = "Only people with the role manager may press Approve: Ben and Chen. Ana asks."
+	approver = "Only people with the role manager may press Approve: Ben and Chen; large refunds take two of finance: Chen and Dora. Ana asks."
 )
 
 func workspace(dir string, real bool) localslack.Config {
@@ -29,12 +30,16 @@ func workspace(dir string, real bool) localslack.Config {
 			{ID: ana, Name: "ana", RealName: "Ana (team member)", Locale: "en-US"},
 			{ID: ben, Name: "ben", RealName: "Ben (manager)", Locale: "en-US"},
 			{ID: chen, Name: "chen", RealName: "陈 (finance)", Locale: "zh-CN", TZ: "Asia/Shanghai"},
+			{ID: dora, Name: "dora", RealName: "Dora (finance)", Locale: "en-US"},
 			{ID: olga, TeamID: partner, Name: "olga", RealName: "Olga (outsider)"},
 		},
-		Usergroups: []localslack.Usergroup{{ID: "S0MANAGERS", Handle: "managers", Name: "Managers", Members: []string{ben, chen}}},
+		Usergroups: []localslack.Usergroup{
+			{ID: "S0MANAGERS", Handle: "managers", Name: "Managers", Members: []string{ben, chen}},
+			{ID: "S0FINANCE", Handle: "finance", Name: "Finance", Members: []string{chen, dora}},
+		},
 		Channels: []localslack.Channel{
-			{ID: ops, Name: "ops", Kind: localslack.Public, Members: []string{ana, ben, chen, olga, robot}, Topic: approver, ExtShared: true},
-			{ID: general, Name: "general", Kind: localslack.Public, Members: []string{ana, ben, chen, robot}},
+			{ID: ops, Name: "ops", Kind: localslack.Public, Members: []string{ana, ben, chen, dora, olga, robot}, Topic: approver, ExtShared: true},
+			{ID: general, Name: "general", Kind: localslack.Public, Members: []string{ana, ben, chen, dora, robot}},
 		},
 		Page: &localslack.PageConfig{Banner: banner, Scenes: scenes()},
 	}
@@ -57,7 +62,7 @@ func scenes() []localslack.Scene {
 		try("6 · A wrong column", "@countersign 按周统计订单数和金额", "A SQL error, a look at the schema, a corrected query."),
 		try("7 · UPDATE with preview", "@countersign set order 7 to shipped", "The card shows the row before and after; what runs must match it."),
 		try("8 · A model that repeats itself", "@countersign keep looking at order 7 until it is delivered", "Intercepted, warned, halted, handed to a person."),
-		later("9 · A refund for two", "@countersign refund 1500 of order 9", "not available yet: it needs a rule that asks two finance people"),
+		try("9 · A refund for two", "@countersign refund 1500 of order 9", "Two people of finance must approve: become Chen, then Dora. Ana and Olga are refused."),
 		later("10 · The sandbox", "@countersign try the network and a write outside from the sandbox", "not available yet: it needs the sandbox"),
 	}
 }
