@@ -42,8 +42,11 @@ func (c *approvalsDecideCmd) decide(e *env, o *app.Operator, shown *decisions.Ca
 // said is what became of the approval.
 func said(c *decisions.Case) string {
 	a := &c.Approval
-	if a.State == approvals.Pending {
+	switch a.State {
+	case approvals.Pending:
 		return fmt.Sprintf("Counted: %d of %d people have approved.", a.Approvals(), a.Current().Requirement.Quorum)
+	case approvals.Redeemed:
+		return "The approval is approved." // and the call runs already
 	}
 	return fmt.Sprintf("The approval is %s.", a.State)
 }

@@ -92,7 +92,7 @@ func arguments(schema *tools.Schema, raw json.RawMessage) (json.RawMessage, erro
 	parsed, err := tools.Parse(schema, string(raw))
 	var f *tools.Failure
 	if errors.As(err, &f) {
-		return nil, fault.Wrap(err, fault.Invalid, "The arguments do not pass: %s", f.Error())
+		return nil, fault.Wrap(err, fault.Invalid, "%s", strings.ReplaceAll(f.Message, "\n- ", "; "))
 	}
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func requirement(r policy.Requirement) string {
 	if r.Quorum > 1 {
 		people = fmt.Sprintf("%d different people", r.Quorum)
 	}
-	out := fmt.Sprintf("%s with the role %s, within %s", people, strings.Join(words, " and with "), r.TTL)
+	out := fmt.Sprintf("%s with the role %s, within %s", people, strings.Join(words, " and with "), span(r.TTL))
 	if !r.SelfApproval {
 		out += "; not the asker"
 	}

@@ -82,12 +82,19 @@ func entry(id string, about ...string) string {
 func (f *finder) people(e *env, t survey.Token) error {
 	var lines []string
 	err := f.survey.Accounts(e.ctx, t.Self.Team, func(a survey.Account) {
-		if f.matches(a.Name, a.Handle, a.ID) {
-			lines = append(lines, entry(a.ID, a.Name, handle(a), standing(a)))
+		if f.matches(a.Name, a.Real, a.Handle, a.ID) {
+			lines = append(lines, entry(a.ID, a.Name, realName(a), handle(a), standing(a)))
 		}
 	})
 	f.section(e, "people", lines)
 	return err
+}
+
+func realName(a survey.Account) string {
+	if strings.EqualFold(a.Real, a.Name) {
+		return ""
+	}
+	return a.Real
 }
 
 func handle(a survey.Account) string {
@@ -114,7 +121,7 @@ func standing(a survey.Account) string {
 
 func (f *finder) channels(e *env, _ survey.Token) error {
 	var lines []string
-	err := f.survey.Channels(e.ctx, func(ch survey.Channel) bool {
+	err := f.survey.Channels(e.ctx, func(ch survey.Channel) {
 		if f.matches(ch.Name, ch.ID) {
 			about := ""
 			if !ch.Member {
@@ -122,7 +129,6 @@ func (f *finder) channels(e *env, _ survey.Token) error {
 			}
 			lines = append(lines, entry(ch.ID, "#"+ch.Name, about))
 		}
-		return true
 	})
 	f.section(e, "channels", lines)
 	return err

@@ -76,20 +76,14 @@ func (e *examiner) channel(ctx context.Context, p place) {
 
 // anyChannel says whether the bot was invited anywhere.
 func (e *examiner) anyChannel(ctx context.Context) {
-	found := survey.Channel{}
-	err := e.Slack.Channels(ctx, func(ch survey.Channel) bool {
-		if ch.Member {
-			found = ch
-		}
-		return !ch.Member
-	})
+	found, any, err := e.Slack.Joined(ctx)
 	var r *survey.Refused
 	switch {
 	case errors.As(err, &r) && r.Code == "missing_scope":
 		e.warn("slack", reinstall, "Where the bot was invited cannot be seen without the scope %s.", r.Needed)
 	case err != nil:
 		e.warn("slack", "Ask again later.", "The channels cannot be listed: %s.", err)
-	case found.ID == "":
+	case !any:
 		e.broken("slack", "Type /invite @"+e.token.Self.Name+" in a channel.", "The bot is in no channel, so nobody can ask it anything.")
 	default:
 		e.ok("slack", "The bot is in #%s (%s), and answers wherever it is invited.", found.Name, found.ID)

@@ -43,7 +43,7 @@ type Slack interface {
 	Open(ctx context.Context) error
 	Greet(ctx context.Context) (others int, err error)
 	Channel(ctx context.Context, id string) (survey.Channel, error)
-	Channels(ctx context.Context, see func(survey.Channel) (more bool)) error
+	Joined(ctx context.Context) (survey.Channel, bool, error)
 	Usergroups(ctx context.Context) ([]survey.Usergroup, error)
 	Person(ctx context.Context, self bot.Self, user string) (policy.Person, error)
 }

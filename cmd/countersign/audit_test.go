@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"countersign/internal/apptest"
+	"countersign/internal/record"
+)
+
+func TestAuditIsVerified(t *testing.T) {
+	t.Parallel()
+	d, _, _ := waiting(t, apptest.Options{})
+	out := d.must("audit", "verify")
+	golden(t, "audit_verify", out)
+	head := strings.TrimSpace(out[strings.LastIndex(out, " ")+1:])
+	d.must("audit", "verify", "--head", head)
+	n, hash, _ := strings.Cut(head, ":")
+	d.fails("the record was rewritten", "audit", "verify", "--head", n+":0000")
+	d.fails("has no entry 999", "audit", "verify", "--head", "999:"+hash)
+	for _, bad := range []string{"7", "x:" + hash, ":", "0:" + hash, n + ":"} {
+		d.fails("--head is N:HASH", "audit", "verify", "--head", bad)
+	}
+	if _, err := d.Newest().Store().Writer().ExecContext(t.Context(), "UPDATE audit_entries SET user_id = 'U0FIN' WHERE seq = 1"); err != nil {
+		t.Fatal(err)
+	}
+	d.fails("The record is not as it was written", "audit", "verify")
+}
+
+// The exported chain can be computed again from the export alone.
+func TestAuditIsExported(t *testing.T) {
+	t.Parallel()
+	d, _, _ := waiting(t, apptest.Options{})
+	lines := bufio.NewScanner(strings.NewReader(d.must("audit", "export")))
+	lines.Buffer(nil, 1<<20)
+	n, prev := int64(0), ""
+	for lines.Scan() {
+		var x record.Entry
+		if err := json.Unmarshal(lines.Bytes(), &x); err != nil {
+			t.Fatal(err)
+		}
+		n++
+		if x.Seq != n || x.Prev != prev || x.Hash != x.Audit().Sum() {
+			t.Errorf("entry %d does not follow: %+v", n, x)
+		}
+		prev = x.Hash
+	}
+	if n < 3 {
+		t.Fatalf("%d entries", n)
+	}
+	if out := d.must("audit", "export", "--after", fmt.Sprint(n-1)); strings.Count(out, "\n") != 1 || !strings.Contains(out, prev) {
+		t.Errorf("the last entry: %s", out)
+	}
+	if out := d.must("audit", "export", "--run", "r_none"); out != "" {
+		t.Errorf("entries of no run: %s", out)
+	}
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/bot"
+	"countersign/bot/socket"
+	"countersign/internal/apptest"
+	"countersign/localslack"
+	"countersign/localslack/slacktest"
+)
+
+// obedient is a model that calls the tool that the doctor names.
+func obedient() *apptest.Script {
+	return &apptest.Script{Turns: []apptest.Turn{apptest.Calls("confirm_setup", `{"word":"ready"}`)}}
+}
+
+// healthy is a world in which the doctor finds nothing: two managers, a model that
+// calls tools.
+func healthy(t *testing.T, o apptest.Options) *desk {
+	t.Helper()
+	if o.Model == nil {
+		o.Model = obedient()
+	}
+	o.Slack = append([]func(*localslack.Config){func(c *localslack.Config) {
+		c.Usergroups[0].Members = []string{"U0MGR", "U0FIN"}
+	}}, o.Slack...)
+	w := apptest.New(t, o)
+	return sit(t, w)
+}
+
+func TestDoctorFindsNothing(t *testing.T) {
+	t.Parallel()
+	for _, database := range []string{"sqlite", "postgres"} {
+		t.Run(database, func(t *testing.T) {
+			t.Parallel()
+			d := healthy(t, apptest.Options{Database: database})
+			d.must("migrate")
+			golden(t, "doctor_"+database, d.must("doctor"))
+		})
+	}
+}
+
+// The doctor beside a bot that serves takes no part in its traffic.
+func TestDoctorBesideServe(t *testing.T) {
+	t.Parallel()
+	d := healthy(t, apptest.Options{Env: map[string]string{"COUNTERSIGN_HTTP_ADDR": freeAddress(t)}})
+	d.World.Run()
+	d.Until("a listener", func() bool { return running(t.Context(), d.env["COUNTERSIGN_HTTP_ADDR"]) == "ready" })
+	before := d.Slack.Server.Connections()
+	if out := d.must("doctor"); !strings.Contains(out, "serves here already and says: ready") {
+		t.Error(out)
+	}
+	if after := d.Slack.Server.Connections(); after != before {
+		t.Errorf("%d connections before, %d after", before, after)
+	}
+}
+
+// mistake is something that an operator does wrong.
+type mistake struct {
+	name    string
+	options apptest.Options
+	make    func(d *desk)
+	says    []string // parts of one finding and its fix
+	fine    bool     // a warning alone: the exit code is 0
+}
+
+func mistakes() []mistake {
+	slack := func(f func(*localslack.Config)) apptest.Options {
+		return apptest.Options{Slack: []func(*localslack.Config){f}}
+	}
+	unset := func(name string) func(*desk) { return func(d *desk) { delete(d.env, name) } }
+	set := func(name, value string) func(*desk) { return func(d *desk) { d.env[name] = value } }
+	add := func(yaml string) apptest.Options { return apptest.Options{YAML: yaml} }
+	scopes := func(missing string) func(*desk) {
+		return func(d *desk) {
+			var have []string
+			for _, s := range localslack.DefaultScopes() {
+				if s != missing {
+					have = append(have, s)
+				}
+			}
+			d.Slack.Allow(localslack.ViolationScope)
+			d.Slack.Server.SetScopes(have...)
+		}
+	}
+	return []mistake{
+		{name: "no bot token", make: unset("SLACK_BOT_TOKEN"), says: []string{"slack.bot_token is missing", "Set SLACK_BOT_TOKEN"}},
+		{name: "no app token", make: unset("SLACK_APP_TOKEN"), says: []string{"slack.app_token is missing", "Set SLACK_APP_TOKEN"}},
+		{name: "swapped tokens", make: func(d *desk) {
+			d.env["SLACK_APP_TOKEN"], d.env["SLACK_BOT_TOKEN"] = d.env["SLACK_BOT_TOKEN"], d.env["SLACK_APP_TOKEN"]
+		}, says: []string{"this is the bot token", "swap the two"}},
+		{name: "wrong kind of token", make: set("SLACK_BOT_TOKEN", "xoxp-1-person"), says: []string{"this is not a bot token", "Bot User OAuth Token"}},
+		{name: "wrong bot token", make: set("SLACK_BOT_TOKEN", "xoxb-another"), says: []string{"Slack refuses SLACK_BOT_TOKEN (invalid_auth)", "Copy the Bot User OAuth Token"}},
+		{name: "wrong app token", make: set("SLACK_APP_TOKEN", "xapp-another"), says: []string{"Slack refuses SLACK_APP_TOKEN (invalid_auth)", "connections:write"}},
+		{name: "uninstalled", make: func(d *desk) { d.Slack.Server.BreakToken("account_inactive") }, says: []string{"no longer takes SLACK_BOT_TOKEN", "Install the app again"}},
+		{name: "app token without its scope", options: slack(func(c *localslack.Config) { c.App.AppScopes = []string{"authorizations:read"} }), make: func(d *desk) {
+			d.Slack.Allow(localslack.ViolationScope)
+		}, says: []string{"lacks the scope connections:write", "Make an app-level token"}},
+		{name: "missing scope", make: scopes("groups:history"), says: []string{"lacks the scope groups:history", "install the app again"}},
+		{name: "missing usergroups:read", make: scopes("usergroups:read"), says: []string{"without the scope usergroups:read", "or name people by users"}},
+		{name: "missing users:read", make: scopes("users:read"), says: []string{"lacks the scope users:read, so it cannot tell who asks", "install the app again"}},
+		{name: "not invited", options: add("slack: {channels: [C0QUIET]}\n"), says: []string{"The bot is not in #quiet", "/invite @countersign"}},
+		{name: "unknown channel", options: add("slack: {channels: [C0NONE]}\n"), says: []string{"cannot see the channel C0NONE", "/invite @countersign"}},
+		{name: "private channel without the scope", options: add("slack: {channels: [C0VAULT]}\n"), make: scopes("groups:read"), says: []string{"C0VAULT", "groups:read"}},
+		{name: "in no channel", options: slack(func(c *localslack.Config) {
+			for i := range c.Channels {
+				c.Channels[i].Members = []string{"U0ANA"}
+			}
+		}), says: []string{"The bot is in no channel", "/invite @countersign"}},
+		{name: "archived channel", options: add("slack: {approvals_channel: C0OPS}\n"), make: func(d *desk) {
+			if err := d.Slack.Server.Archive("C0OPS", "U0MGR"); err != nil {
+				d.t.Fatal(err)
+			}
+		}, says: []string{"#ops (C0OPS, slack.approvals_channel) is archived", "unarchive"}},
+		{name: "empty group", options: slack(func(c *localslack.Config) { c.Usergroups[0].Members = nil }), says: []string{"@managers (S0MGR, roles.manager) is empty", "Add people"}},
+		{name: "group switched off", options: slack(func(c *localslack.Config) { c.Usergroups[0].Disabled, c.Usergroups[0].Updated = true, 1 }), says: []string{"@managers (S0MGR, roles.manager) is switched off", "Switch it on"}},
+		{name: "group that is not there", options: slack(func(c *localslack.Config) { c.Usergroups = c.Usergroups[1:] }), says: []string{"There is no user group S0MGR", "countersign ids"}},
+		{name: "deactivated approver", options: slack(func(c *localslack.Config) { c.Usergroups[0].Members = []string{"U0MGR", "U0FIN", "U0EVE"} }),
+			says: []string{"eve (U0EVE, @managers, roles.manager) is deactivated", "out of the role"}, fine: true},
+		{name: "outsiders alone", options: slack(func(c *localslack.Config) { c.Usergroups[0].Members = []string{"U0OLI", "U0EVE"} }),
+			says: []string{"Nobody can countersign", "Add a member"}},
+		{name: "one approver", options: slack(func(c *localslack.Config) { c.Usergroups[0].Members = []string{"U0MGR"} }),
+			says: []string{"Only mgr (U0MGR) may countersign", "one more person"}, fine: true},
+		{name: "no approvers", options: apptest.Options{Approvals: "approvals: {ttl: 1h}"}, says: []string{"nobody may countersign", "delete_document"}, fine: true},
+		{name: "clock behind", make: func(d *desk) { d.Slack.Server.SkewDate(time.Hour) }, says: []string{"1h0m0s behind Slack's", "NTP"}},
+		{name: "clock ahead", make: func(d *desk) { d.Slack.Server.SkewDate(-time.Hour) }, says: []string{"1h0m0s ahead of Slack's", "NTP"}},
+		{name: "clock apart from the database's", options: apptest.Options{Database: "postgres"}, make: func(d *desk) {
+			d.now = func() time.Time { return time.Now().Add(5 * time.Second) }
+		}, says: []string{"ahead of the database's", "no run is worked on", "NTP"}},
+		{name: "database down", make: set("DATABASE_URL", "postgres://nobody@127.0.0.1:1/none"), says: []string{"The database at 127.0.0.1:1/none cannot be reached.", "Start the server"}},
+		{name: "database not migrated", options: apptest.Options{Database: "postgres"}, says: []string{"has schema 0, and this version needs", "countersign migrate"}, fine: true},
+		{name: "no Slack", make: set("SLACK_API_URL", "http://127.0.0.1:1/api"), says: []string{"Slack cannot be reached.", "Check the network"}},
+		{name: "Socket Mode off", make: func(d *desk) { d.Slack.Server.RefuseOpen("link_disabled") }, says: []string{"Socket Mode is switched off", "Switch Socket Mode on"}},
+		{name: "too many connections", make: (*desk).crowd, says: []string{"too_many_websockets", "ten connections"}},
+		{name: "no model", make: set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1"), says: []string{"cannot be used", "provider's state"}},
+		{name: "wrong model name", options: apptest.Options{Model: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write([]byte(`{"error":{"message":"The model does not exist","type":"invalid_request_error","code":"model_not_found"}}`))
+		})}, says: []string{"cannot be used", "OPENAI_MODEL"}},
+		{name: "wrong key", options: apptest.Options{Model: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(`{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`))
+		})}, says: []string{"cannot be used", "OPENAI_API_KEY"}},
+		{name: "model without tools", options: apptest.Options{Model: &apptest.Script{Turns: []apptest.Turn{apptest.Says("Confirmed.")}}},
+			says: []string{"with words instead of the tool call", "model.name"}, fine: true},
+		{name: "folder that is not there", make: func(d *desk) {
+			if err := os.RemoveAll(filepath.Join(d.Dir, "data")); err != nil {
+				d.t.Fatal(err)
+			}
+		}, says: []string{"tools.files.root", "Correct that setting"}},
+		{name: "service down", make: func(d *desk) { d.write(strings.ReplaceAll(d.text, d.shop(), "127.0.0.1:1")) }, says: []string{"Nobody answers at 127.0.0.1:1", "Start the service"}, fine: true},
+		{name: "unknown key", options: add("limit: {max_steps: 3}\n"), says: []string{"limit: unknown setting", "config check"}},
+	}
+}
+
+func TestDoctorNamesMistakes(t *testing.T) {
+	t.Parallel()
+	for _, m := range mistakes() {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			d := healthyOr(t, m)
+			p := d.run("doctor")
+			if (p.code == 0) != m.fine {
+				t.Errorf("exit code %d, %s", p.code, p.errs)
+			}
+			found := false
+			for _, finding := range strings.Split(p.out, "\n") {
+				found = found || strings.Contains(finding, m.says[0])
+			}
+			for _, part := range m.says {
+				found = found && strings.Contains(p.out, part)
+			}
+			if !found || strings.Contains(p.out+p.errs, slacktest.BotToken) || strings.Contains(p.out+p.errs, slacktest.AppToken) {
+				t.Errorf("wanted %q in\n%s%s", m.says, p.out, p.errs)
+			}
+		})
+	}
+}
+
+// crowd opens every connection that Slack allows an app, as ghosts and forgotten
+// processes do.
+func (d *desk) crowd() {
+	d.t.Helper()
+	const most = 10
+	edge := bot.NewEdge(d.env["SLACK_BOT_TOKEN"], d.env["SLACK_APP_TOKEN"], d.env["SLACK_API_URL"], http.DefaultClient)
+	ctx, cancel := context.WithCancel(context.Background())
+	transport := socket.New(socket.Config{
+		Open: edge.Open(), Connections: most, Timing: socket.Timing{Stagger: time.Millisecond},
+		Handle: func(context.Context, socket.Envelope) socket.Response { return socket.Response{Ack: true} },
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- transport.Run(ctx) }()
+	d.t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	d.Until("ten connections", func() bool { return d.Slack.Server.Connections() == most })
+}
+
+// healthyOr is a healthy world with one mistake in it.
+func healthyOr(t *testing.T, m mistake) *desk {
+	t.Helper()
+	extra := m.options.YAML
+	m.options.YAML = ""
+	d := healthy(t, m.options)
+	d.write(d.text + extra)
+	if m.make != nil {
+		m.make(d)
+	}
+	return d
+}
+
+// shop is the address of the world's shop.
+func (d *desk) shop() string {
+	_, after, _ := strings.Cut(d.text, `url: "http://`)
+	address, _, _ := strings.Cut(after, "/")
+	return address
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
