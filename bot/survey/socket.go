@@ -40,10 +40,14 @@ func (s *Survey) Greet(ctx context.Context) (others int, err error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if st := t.Status(); st.Ready() {
+		st := t.Status()
+		if st.Ready() || st.LastError != "" { // one failure says enough: what runs for long would try again
 			cancel()
-			<-ended
-			return max(st.SlackConnections-1, 0), nil
+			err := <-ended
+			if st.Ready() {
+				return max(st.SlackConnections-1, 0), nil
+			}
+			return 0, noGreeting(t, err)
 		}
 		select {
 		case err := <-ended:
