@@ -66,8 +66,7 @@ func (s *Sandbox) walls() *container.HostConfig {
 	return &container.HostConfig{
 		NetworkMode: "none", IpcMode: "private", ReadonlyRootfs: true, ShmSize: shmBytes,
 		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
-		Tmpfs:  map[string]string{"/tmp": fmt.Sprintf("rw,nosuid,nodev,noexec,mode=1777,size=%d", s.cfg.Tmp)},
-		Mounts: s.binds(),
+		Tmpfs: s.tmpfs(), Mounts: s.binds(),
 		// The engine keeps no log of the output: a flood would fill the machine's disk.
 		LogConfig:     container.LogConfig{Type: "none"},
 		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled},
@@ -80,6 +79,16 @@ func (s *Sandbox) walls() *container.HostConfig {
 				{Name: "core", Soft: 0, Hard: 0},
 			},
 		},
+	}
+}
+
+// tmpfs is what a command may write to, and what Podman would make writable besides,
+// unless it is told otherwise: there, programs could be stored and started.
+func (s *Sandbox) tmpfs() map[string]string {
+	const closed = "ro,nosuid,nodev,noexec,mode=755,size=4k"
+	return map[string]string{
+		"/tmp": fmt.Sprintf("rw,nosuid,nodev,noexec,mode=1777,size=%d", s.cfg.Tmp),
+		"/run": closed, "/var/tmp": closed,
 	}
 }
 

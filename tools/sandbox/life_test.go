@@ -30,12 +30,19 @@ func labelled(t *testing.T, label string) []string {
 	return ids
 }
 
-// until polls, since the engine is another process.
-func until(t *testing.T, what string, done func() bool) {
+// untilRunning polls, since the engine is another process.
+func untilRunning(t *testing.T, label string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		ids, err := engine.Running(t.Context(), "countersign.sandbox="+label)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(ids) == 1 {
+			return
+		}
 		if time.Now().After(deadline) {
-			t.Fatalf("waited too long until %s", what)
+			t.Fatalf("%d containers of %s are running", len(ids), label)
 		}
 	}
 }
@@ -59,7 +66,7 @@ func TestCancelledCallLeavesNothing(t *testing.T) {
 		_, err := s.Call(ctx, call(t.Name(), "sleep 1000"))
 		ended <- err
 	}()
-	until(t, "the container runs", func() bool { return len(labelled(t, t.Name())) == 1 })
+	untilRunning(t, t.Name())
 	cancel()
 	if err := <-ended; !hasCode(err, "cancelled") {
 		t.Errorf("got %v", err)
@@ -103,7 +110,7 @@ func TestSecondAttemptReplacesTheFirst(t *testing.T) {
 		_, err := s.Call(t.Context(), call("same", "sleep 1000"))
 		first <- err
 	}()
-	until(t, "the first runs", func() bool { return len(labelled(t, t.Name())) == 1 })
+	untilRunning(t, t.Name())
 	result, err := s.Call(t.Context(), call("same", "echo again"))
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +132,7 @@ func TestEngineLostWhileRunning(t *testing.T) {
 		_, err := s.Call(t.Context(), call("lost", "echo working; sleep 1000"))
 		ended <- err
 	}()
-	until(t, "the command runs", func() bool { return len(labelled(t, t.Name())) == 1 })
+	untilRunning(t, t.Name())
 	relay.breakOff()
 	if err := <-ended; !hasCode(err, "interrupted") && !hasCode(err, "no_engine") {
 		t.Errorf("got %v", err)
@@ -150,7 +157,7 @@ func TestKilledBotIsCleanedUpAfter(t *testing.T) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the command runs", func() bool { return len(labelled(t, "killed")) == 1 })
+	untilRunning(t, "killed")
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +182,7 @@ func TestOverdueContainersAreRemovedByAnybody(t *testing.T) {
 		_, err := past.Call(t.Context(), call(t.Name(), "sleep 1000"))
 		ended <- err
 	}()
-	until(t, "the command runs", func() bool { return len(labelled(t, t.Name())) == 1 })
+	untilRunning(t, t.Name())
 	start(t, func(c *sandbox.Config) { c.Label = "somebody" })
 	<-ended
 	noContainers(t)
@@ -207,7 +214,7 @@ func TestFullSandboxSaysSo(t *testing.T) {
 		_, err := s.Call(ctx, call("first", "sleep 1000"))
 		ended <- err
 	}()
-	until(t, "the first runs", func() bool { return len(labelled(t, t.Name())) == 1 })
+	untilRunning(t, t.Name())
 	gone, done := context.WithCancel(t.Context())
 	done()
 	if _, err := s.Call(gone, call("second", "true")); !hasCode(err, "busy") {

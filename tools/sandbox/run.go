@@ -108,7 +108,7 @@ func (s *Sandbox) run(ctx context.Context, c *client.Client, j job) (outcome, er
 	}
 	defer stream.Close()
 	if _, err := c.ContainerStart(ctx, created.ID, client.ContainerStartOptions{}); err != nil {
-		return outcome{}, startError(err)
+		return outcome{}, s.startError(ctx, c, created.ID, err)
 	}
 	out, err := s.watch(ctx, c, created.ID, stream.HijackedResponse)
 	if err != nil {
@@ -117,13 +117,21 @@ func (s *Sandbox) run(ctx context.Context, c *client.Client, j job) (outcome, er
 	return out, err
 }
 
-// startError tells an engine that refused to start a container from a start that
-// something came between: then the command may have begun.
-func startError(err error) error {
-	if cerrdefs.IsNotFound(err) || cerrdefs.IsConflict(err) || client.IsErrConnectionFailed(err) {
-		return fmt.Errorf("%w: %w", errInterrupted, err)
+// startError tells a start that failed, so that nothing ran, from one that something
+// came between: a lost answer, or a container that was removed meanwhile.
+func (s *Sandbox) startError(ctx context.Context, c *client.Client, id string, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
+	defer cancel()
+	found, lost := c.ContainerInspect(ctx, id, client.ContainerInspectOptions{})
+	if lost == nil && found.Container.State != nil && neverStarted(found.Container.State) {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %w", errInterrupted, errors.Join(err, lost))
+}
+
+func neverStarted(state *container.State) bool {
+	at, err := time.Parse(time.RFC3339Nano, state.StartedAt)
+	return state.Status == container.StateCreated || err == nil && at.IsZero()
 }
 
 // watch reads the output to its end, then asks how the command ended: waiting by the

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,7 +38,7 @@ func TestOnlyTmpCanBeWritten(t *testing.T) {
 	t.Parallel()
 	folder := publicFolder(t)
 	s := start(t, func(c *sandbox.Config) { c.Mounts = []sandbox.Mount{{Host: folder, At: "/data"}} })
-	text := run(t, s, `for f in /etc/outside /outside /bin/outside /data/outside /data/note /proc/sysrq-trigger /proc/sys/kernel/core_pattern /sys/outside /dev/outside /run/outside /var/outside; do `+
+	text := run(t, s, `for f in /etc/outside /srv/outside /outside /bin/outside /data/outside /data/note /proc/sysrq-trigger /proc/sys/kernel/core_pattern /sys/outside /sys/fs/cgroup/outside /dev/outside /run/outside /var/outside /var/tmp/outside; do `+
 		`( echo x > $f ) 2>/dev/null && echo "WROTE $f"; done; rm -f /data/note; cat /data/note; echo ok > /tmp/inside && cat /tmp/inside; pwd`)
 	contains(t, text, "exit status 0", "a note", "ok\n/tmp")
 	lacks(t, text, "WROTE")
@@ -73,6 +74,22 @@ func TestRightsAreNone(t *testing.T) {
 		`mount -t tmpfs none /tmp 2>&1; mknod /tmp/disk b 8 0 2>&1; chroot / /bin/true 2>&1; cp /bin/busybox /tmp/b; /tmp/b true; echo executed: $?`)
 	contains(t, text, "65534\n65534\n", "CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2",
 		"1024\n0\n", "mount: permission denied", "mknod: /tmp/disk: Operation not permitted", "can't change root directory", "executed: 126")
+}
+
+// Engines add writable places of their own, where they are not told otherwise. Those
+// that are left belong to root.
+func TestNothingElseIsMountedWritable(t *testing.T) {
+	t.Parallel()
+	text := run(t, start(t), `grep -E ' rw[ ,]' /proc/mounts | cut -d' ' -f2,4`)
+	places := strings.TrimPrefix(text, "exit status 0\nstdout:\n")
+	for line := range strings.Lines(places) {
+		place, options, _ := strings.Cut(strings.TrimSpace(line), " ")
+		system := slices.ContainsFunc([]string{"/dev", "/proc", "/sys/fs/cgroup"}, func(p string) bool { return place == p || strings.HasPrefix(place, p+"/") })
+		if place != "/tmp" && !system || !strings.Contains(options, "noexec") {
+			t.Errorf("%s is writable: %s", place, options)
+		}
+	}
+	contains(t, places, "/tmp rw,", "/dev/shm rw,")
 }
 
 func TestForkBombIsStopped(t *testing.T) {

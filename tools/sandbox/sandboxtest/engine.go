@@ -198,6 +198,11 @@ func (e *Engine) Labelled(ctx context.Context, label string) ([]string, error) {
 	return e.list(ctx, client.Filters{}.Add("label", label))
 }
 
+// Running lists the ids of the running containers with a label NAME=value.
+func (e *Engine) Running(ctx context.Context, label string) ([]string, error) {
+	return e.list(ctx, client.Filters{}.Add("label", label).Add("status", "running"))
+}
+
 func (e *Engine) list(ctx context.Context, filters client.Filters) ([]string, error) {
 	found, err := e.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
 	if err != nil {
@@ -232,6 +237,22 @@ func (e *Engine) Stop() error {
 		_ = e.server.Process.Signal(syscall.SIGTERM) // it may be gone already
 		<-e.ended
 	}
-	errs = append(errs, e.log.Close(), os.RemoveAll(e.folder))
+	errs = append(errs, e.log.Close(), e.cleanUp(ctx))
 	return errors.Join(errs...)
+}
+
+// cleanUp removes the files. Podman cleans up after each container in a process of its
+// own, which may still be writing.
+func (e *Engine) cleanUp(ctx context.Context) error {
+	for {
+		err := os.RemoveAll(e.folder)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }

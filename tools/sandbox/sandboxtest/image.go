@@ -33,6 +33,8 @@ func busyboxArchive(ctx context.Context) (io.Reader, error) {
 		w.add(tar.Header{Name: folder + "/", Typeflag: tar.TypeDir, Mode: 0o755}, nil)
 	}
 	w.add(tar.Header{Name: "tmp/", Typeflag: tar.TypeDir, Mode: 0o1777}, nil)
+	// Everybody may write there, unless the root is read-only.
+	w.add(tar.Header{Name: "srv/", Typeflag: tar.TypeDir, Mode: 0o1777}, nil)
 	w.add(tar.Header{Name: "etc/passwd", Mode: 0o644}, []byte("root:x:0:0::/:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n"))
 	w.add(tar.Header{Name: "bin/busybox", Mode: 0o755}, content)
 	for _, name := range strings.Fields(string(commands)) {
