@@ -65,7 +65,7 @@ func cards(t testing.TB) map[string]*decisions.Case {
 	half := opened(t, "refund", `{"amount":1500,"order_id":"1042"}`, quorum(2))
 	decided(half, approvals.Pending, approvals.Approve, carla, "")
 	cli := decided(refund(t), approvals.Approved, approvals.Approve, ben, "")
-	cli.Approval.Decisions[0].Via = "cli"
+	cli.Approval.Decisions[0].Via = "cli, ops@console"
 	void := opened(t, "refund", `{"amount":1500,"order_id":"1042"}`, quorum(2))
 	decided(void, approvals.Pending, approvals.Approve, carla, "")
 	void.Approval.Decisions[0].Void = true

@@ -72,8 +72,11 @@ func tells(a *approvals.Approval, d approvals.Decision) bool {
 func (p pen) verdict(d approvals.Decision) string {
 	key := "verdict." + string(d.Verdict)
 	said := p.say(key, "who", person(d.By), "when", moment(d.At))
-	if d.Via == "cli" {
+	if account, byCommand := strings.CutPrefix(d.Via, "cli"); byCommand {
 		said += " " + p.say("verdict.cli")
+		if account = strings.TrimPrefix(account, ", "); account != "" {
+			said += " " + code(account) // of the machine, whoever it claims to be in Slack
+		}
 	}
 	if d.Void {
 		said += " " + p.say("verdict.void")
