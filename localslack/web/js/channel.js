@@ -8,11 +8,11 @@ import { icon } from './icons.js';
 import { personMenu } from './people.js';
 import { go } from './route.js';
 import { bot, channelById, channelMessages, channelTitle, markSeen, me, myName, state, changed } from './store.js';
-import { drawTimeline } from './timeline.js';
+import { drawTimeline, timeline, toEnd } from './timeline.js';
 import { t } from './words.js';
 
 const head = h('header', { class: 'pane-head' });
-const list = h('div', { class: 'timeline', role: 'log', tabindex: '0', data: { testid: 'timeline', 'say-label': 'Messages' } });
+const list = timeline('Messages', 'timeline');
 const foot = h('div', { class: 'pane-foot' });
 
 /** composer is the channel's box; the scenes fill it. */
@@ -36,16 +36,16 @@ export function drawChannel() {
 function drawMessages(channel, messages) {
   const was = list.classList.contains('empty');
   list.classList.toggle('empty', messages.length === 0);
-  if (was || !messages.length) clear(list);
+  if (was || !messages.length) clear(list.list);
   if (messages.length) drawTimeline(list, messages, 'channel', `${state.route.as}/${channel.id}`);
-  else fill(list, welcome(channel));
+  else fill(list.list, welcome(channel));
 }
 
 function drawNothing() {
   fill(head, backButton(), h('h1', null, t('No channel')), headTools());
-  clear(list);
+  clear(list.list);
   list.classList.add('empty');
-  fill(list, h('p', { class: 'muted centered' }, t('There is no channel here that you may see.')));
+  fill(list.list, h('p', { class: 'muted centered' }, t('There is no channel here that you may see.')));
   fill(foot);
   foot.shown = '';
 }
@@ -113,6 +113,6 @@ function outside(channel) {
 // A question to the app is answered in a thread: open it, so that one sees the
 // answer come.
 function afterSending(message) {
-  list.scrollTop = list.scrollHeight;
+  toEnd(list);
   if (bot() && message.text.includes(`<@${bot().id}`) && channelById(message.channel)?.kind !== 'im') go({ channel: message.channel, thread: message.ts });
 }

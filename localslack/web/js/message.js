@@ -10,7 +10,7 @@ import { drawAll } from './inline.js';
 import { parseMarkdown } from './markdown.js';
 import { parseMrkdwn } from './mrkdwn.js';
 import { reactionRow } from './reactions.js';
-import { personById, me } from './store.js';
+import { me, nameOf, personById } from './store.js';
 import { surfaceFor } from './surface.js';
 import { taskCard } from './tasks.js';
 import { messageTools } from './tools.js';
@@ -26,7 +26,7 @@ export function drawMessage(entry) {
     tabindex: '-1', 'aria-label': `${author?.name ?? m.user}, ${clock(m.ts, me())}`,
     data: { testid: 'message', ts: m.ts, channel: m.channel, thread: m.thread_ts, user: m.user, ephemeral: m.ephemeral_to ? 'true' : null, version: m.version },
   },
-  h('div', { class: 'gutter' }, grouped ? h('time', { class: 'tiny' }, clock(m.ts, me())) : avatar(author)),
+  h('div', { class: 'gutter' }, grouped ? h('time', null, clock(m.ts, me()).replace(/\s?[AP]M$/i, '')) : avatar(author)),
   h('div', { class: 'content' },
     m.ephemeral_to && h('div', { class: 'only-you' }, icon('eye', 14), t('Only visible to you')),
     !grouped && byline(m, author),
@@ -39,7 +39,7 @@ export function drawMessage(entry) {
 
 function byline(m, author) {
   return h('div', { class: 'byline' },
-    h('b', { class: 'author' }, author?.is_bot ? author.name : author?.real_name || author?.name || m.user),
+    h('b', { class: 'author' }, author?.is_bot ? author.name : nameOf(author) || m.user),
     author?.is_bot && h('span', { class: 'badge' }, 'APP'),
     author?.is_stranger && h('span', { class: 'badge' }, 'OUTSIDER'),
     h('time', { class: 'when', title: fullTime(m.ts, me()) }, clock(m.ts, me())));

@@ -4,7 +4,7 @@ import { avatar } from './avatar.js';
 import { h, reconcile } from './dom.js';
 import { openMenu } from './menu.js';
 import { go } from './route.js';
-import { callsFor, groupById, lookedAs, state } from './store.js';
+import { callsFor, groupById, lookedAs, nameOf, noteOf, state } from './store.js';
 import { t } from './words.js';
 
 /** playable are the people that the page can be. */
@@ -12,8 +12,9 @@ export function playable() {
   return state.snap.people.filter((p) => !p.is_bot && !p.deleted);
 }
 
-/** roleOf says in a word what somebody is here: their groups, or how they belong. */
+/** roleOf says in a word what somebody is here: what their name says, their groups, or how they belong. */
 export function roleOf(person) {
+  if (noteOf(person)) return t(noteOf(person));
   if (person.is_bot) return t('app');
   if (person.is_stranger || person.team_id !== state.snap.team.id) return t('outsider');
   if (person.is_restricted || person.is_ultra_restricted) return t('guest');
@@ -35,7 +36,7 @@ export function drawPeople(list) {
     make: (p) => h('button', {
       type: 'button', role: 'radio', 'aria-checked': String(p.id === state.route.as), class: 'person',
       data: { 'person-id': p.id, focus: `person/${p.id}` }, on: { click: () => become(p.id) },
-    }, avatar(p, 28), h('span', { class: 'who' }, h('b', null, p.real_name || p.name), h('small', null, roleOf(p))), calls(p)),
+    }, avatar(p, 28), h('span', { class: 'who' }, h('b', null, nameOf(p)), h('small', null, roleOf(p))), calls(p)),
   });
 }
 
@@ -43,12 +44,12 @@ export function drawPeople(list) {
 // probably something for them to do.
 function calls(p) {
   const count = callsFor(p);
-  return count > 0 && h('span', { class: 'count', title: t('{name} was mentioned', { name: p.real_name || p.name }), data: { testid: 'called' } }, String(count));
+  return count > 0 && h('span', { class: 'count', title: t('{name} was mentioned', { name: nameOf(p) }), data: { testid: 'called' } }, String(count));
 }
 
 /** personMenu opens the switch as a menu, where there is no room for the list. */
 export function personMenu(anchor) {
   openMenu(anchor, playable().map((p) => ({
-    icon: avatar(p, 24), label: p.real_name || p.name, hint: roleOf(p), count: callsFor(p), data: { 'person-id': p.id }, pick: () => become(p.id),
+    icon: avatar(p, 24), label: nameOf(p), hint: roleOf(p), count: callsFor(p), data: { 'person-id': p.id }, pick: () => become(p.id),
   })), t('Who are you?'));
 }

@@ -4,7 +4,7 @@ import { fill, h } from './dom.js';
 import { icon } from './icons.js';
 import { composer } from './channel.js';
 import { go } from './route.js';
-import { channelById, personById, state } from './store.js';
+import { channelById, nameOf, personById, state } from './store.js';
 import { changed } from './store.js';
 import { t, word } from './words.js';
 
@@ -34,13 +34,19 @@ export function drawScenes() {
 
 function scene(s, i) {
   const who = personById(s.as);
+  const [, number = String(i + 1), title = s.title] = s.title.match(/^(\d+)\s*[·.:]\s*(.+)$/) ?? [];
   return h('article', { class: s.available ? 'scene' : 'scene later', data: { testid: 'scene', scene: String(i + 1) } },
-    h('h2', null, h('span', { class: 'number' }, String(i + 1)), s.title),
+    h('h2', null, h('span', { class: 'number' }, number), title),
     h('blockquote', { class: 'paste' }, s.text),
     s.details && h('p', { class: 'muted' }, s.details),
     s.available
-      ? h('div', { class: 'scene-foot' }, h('span', { class: 'muted' }, who ? t('as {name}', { name: who.real_name || who.name }) : ''), h('button', { type: 'button', class: 'button small primary', data: { testid: 'scene-use' }, on: { click: () => use(s) } }, t('Fill in')))
-      : h('p', { class: 'not-yet' }, icon('alert', 14), h('span', null, t('Not yet: {why}', { why: s.why || t('not built so far') }))));
+      ? h('div', { class: 'scene-foot' }, h('span', { class: 'muted' }, who ? t('as {name}', { name: nameOf(who) }) : ''), h('button', { type: 'button', class: 'button small primary', data: { testid: 'scene-use' }, on: { click: () => use(s) } }, t('Fill in')))
+      : h('p', { class: 'not-yet' }, icon('alert', 14), h('span', null, notYet(s))));
+}
+
+function notYet(s) {
+  if (/^not (available )?yet/i.test(s.why)) return s.why.charAt(0).toUpperCase() + s.why.slice(1);
+  return t('Not yet: {why}', { why: s.why || t('not built so far') });
 }
 
 function use(s) {

@@ -84,9 +84,23 @@ export function me() {
   return personById(state.route.as);
 }
 
-/** myName is what that person is called. */
+/** nameOf is what a person is called, without what stands in brackets behind it. */
+export function nameOf(person) {
+  return bracketed(person)?.[1] ?? (person?.real_name || person?.name || '');
+}
+
+/** noteOf is what stands in brackets behind a person's name: who they are in the demo. */
+export function noteOf(person) {
+  return bracketed(person)?.[2] ?? '';
+}
+
+function bracketed(person) {
+  return (person?.real_name ?? '').match(/^(.*\S)\s*[(（]([^()（）]+)[)）]$/);
+}
+
+/** myName is what you are called. */
 export function myName() {
-  return me()?.real_name || me()?.name || '';
+  return nameOf(me());
 }
 
 /** personById finds a person or bot. */

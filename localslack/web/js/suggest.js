@@ -3,7 +3,7 @@
 import { avatar } from './avatar.js';
 import { h } from './dom.js';
 import { roleOf } from './people.js';
-import { state } from './store.js';
+import { nameOf, state } from './store.js';
 
 const MOST = 7;
 let lists = 0;
@@ -72,7 +72,7 @@ export class Suggestions {
 }
 
 function candidates(query) {
-  const people = state.snap.people.filter((p) => !p.deleted).map((p) => ({ handle: p.name, about: p.is_bot ? roleOf(p) : `${p.real_name} · ${roleOf(p)}`, names: [p.name, p.real_name], face: avatar(p, 22), first: p.is_bot }));
+  const people = state.snap.people.filter((p) => !p.deleted).map((p) => ({ handle: p.name, about: p.is_bot ? roleOf(p) : `${nameOf(p)} · ${roleOf(p)}`, names: [p.name, p.real_name], face: avatar(p, 22), first: p.is_bot }));
   const groups = state.snap.usergroups.filter((g) => !g.disabled).map((g) => ({ handle: g.handle, about: g.name, names: [g.handle, g.name], face: avatar(g, 22) }));
   return [...people, ...groups]
     .filter((x) => x.names.some((n) => n?.toLowerCase().includes(query)))

@@ -6,14 +6,14 @@ import { icon } from './icons.js';
 import { go } from './route.js';
 import { channelById, channelTitle, myName, state, threadMessages } from './store.js';
 import { statusNote, statusOf } from './threadline.js';
-import { drawTimeline } from './timeline.js';
+import { drawTimeline, timeline, toEnd } from './timeline.js';
 import { t } from './words.js';
 
 const head = h('header', { class: 'pane-head' });
-const list = h('div', { class: 'timeline', role: 'log', tabindex: '0', data: { testid: 'thread-timeline', 'say-label': 'Thread' } });
+const list = timeline('Thread', 'thread-timeline');
 const status = h('div', { class: 'typing', 'aria-live': 'polite' });
 const foot = h('div', { class: 'pane-foot' });
-const composer = new Composer({ testid: 'thread-composer', sent: () => { list.scrollTop = list.scrollHeight; } });
+const composer = new Composer({ testid: 'thread-composer', sent: () => toEnd(list) });
 
 /** threadPane builds the pane once. */
 export function threadPane() {

@@ -8,19 +8,36 @@ import { me, state, statusesOf } from './store.js';
 const GROUP_SECONDS = 300; // one author's messages within five minutes share one byline
 const NEAR_BOTTOM = 120;   // px from the end that count as "at the end"
 
-/** drawTimeline shows messages in box; place is "channel" or "thread", where names the conversation. */
+/** timeline makes the scrolling box of a conversation, which stays at its end until somebody scrolls up. */
+export function timeline(label, testid) {
+  const list = h('div', { class: 'timeline-list' });
+  const box = h('div', { class: 'timeline', role: 'log', tabindex: '0', data: { testid, 'say-label': label } }, list);
+  box.list = list;
+  box.pinned = true;
+  box.addEventListener('scroll', () => { box.pinned = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_BOTTOM; });
+  const settle = new ResizeObserver(() => { if (box.pinned) toEnd(box); });
+  settle.observe(list); // pictures and fonts come late
+  settle.observe(box); // a growing composer takes room away
+  return box;
+}
+
+/** toEnd scrolls to the newest message. */
+export function toEnd(box) {
+  box.pinned = true;
+  box.scrollTop = box.scrollHeight;
+}
+
+/** drawTimeline shows messages in a box made by timeline; place is "channel" or "thread", where names the conversation. */
 export function drawTimeline(box, messages, place, where) {
-  const stay = box.where !== where || box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_BOTTOM;
-  const grown = box.where !== where || messages.length > (box.count ?? 0);
+  const stay = box.where !== where || box.pinned;
   const names = state.snap.people.map((p) => p.name + p.real_name).join() + state.route.as;
-  reconcile(box, entries(messages, place), {
+  reconcile(box.list, entries(messages, place), {
     key: (e) => e.key,
     sig: (e) => e.day ?? JSON.stringify([e, names, statusSig(e)]),
     make: (e) => (e.day ? divider(e.day) : drawMessage(e)),
   });
   box.where = where;
-  box.count = messages.length;
-  if (stay && (grown || stay)) box.scrollTop = box.scrollHeight;
+  if (stay) toEnd(box);
 }
 
 function statusSig({ m }) {

@@ -8,7 +8,7 @@ import { me } from './store.js';
 const ZH = {
   'You are': '你的身份', Channels: '频道', App: '应用', 'Home tab': '主页', Home: '主页', Thread: '消息列', Messages: '消息',
   'local Slack · this machine only': '本地 Slack · 仅限本机',
-  'team member': '团队成员', outsider: '外部人员', guest: '访客', app: '应用', archived: '已归档', shared: '已共享',
+  'team member': '团队成员', manager: '经理', finance: '财务', outsider: '外部人员', guest: '访客', app: '应用', archived: '已归档', shared: '已共享',
   'Try these': '试一试', 'Fill in': '填入', 'as {name}': '身份：{name}', 'Not yet: {why}': '尚不可用：{why}', 'not built so far': '尚未完成',
   'Message {place} as {name}': '以{name}的身份发消息到 {place}', 'Reply as {name}': '以{name}的身份回复',
   sends: '发送', Send: '发送', 'Attach a file': '添加文件', 'Mention somebody': '提及某人', 'Take away': '移除', People: '成员',

@@ -7,7 +7,7 @@ const sources = readdirSync(dir).map((name) => [name, readFileSync(new URL(name,
 const table = sources.find(([name]) => name === 'words.js')[1];
 const zh = new Set([...table.matchAll(/(?:^|[,{]\s*)(?:'((?:[^'\\]|\\.)+)'|([A-Za-z]\w*)): '/gm)].map((m) => m[1] ?? m[2]));
 
-const USES = [/\bt\('((?:[^'\\]|\\.)+)'/g, /\bword\('\w+', '((?:[^'\\]|\\.)+)'/g, /'say-label': '((?:[^'\\]|\\.)+)'/g, /\bt\([^()']*\? '([^']+)' : '[^']+'/g, /\bt\([^()']*\? '[^']+' : '([^']+)'/g];
+const USES = [/\bt\('((?:[^'\\]|\\.)+)'/g, /\bword\('\w+', '((?:[^'\\]|\\.)+)'/g, /'say-label': '((?:[^'\\]|\\.)+)'/g, /\btimeline\('([^']+)'/g, /\bt\([^()']*\? '([^']+)' : '[^']+'/g, /\bt\([^()']*\? '[^']+' : '([^']+)'/g];
 
 test('everything that the page says, it says in Chinese too', () => {
   for (const [name, source] of sources) {
