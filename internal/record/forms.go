@@ -58,12 +58,18 @@ type runForm struct {
 
 type turnForm struct {
 	N         int             `json:"n"`
-	Notes     json.RawMessage `json:"notes,omitempty"`
+	Notes     []noteForm      `json:"notes,omitempty"`
 	Text      string          `json:"text"`
 	Reasoning string          `json:"reasoning,omitempty"`
 	Extra     json.RawMessage `json:"extra,omitempty"`
 	Usage     usageForm       `json:"usage"`
 	At        time.Time       `json:"at,omitzero"`
+}
+
+type noteForm struct {
+	Kind string     `json:"kind"`
+	From *actorForm `json:"from,omitempty"`
+	Text string     `json:"text"`
 }
 
 type usageForm struct {

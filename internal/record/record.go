@@ -7,6 +7,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/approvals/policy"
 	"countersign/bot"
 	"countersign/tools"
 )
@@ -15,7 +16,8 @@ import (
 type Mask func(string) string
 
 // JSON writes a run with everything about it as one JSON document, indented.
-// Instants are UTC; amounts of money are millionths of the model's currency.
+// Instants are UTC; durations are nanoseconds, amounts of money millionths of the
+// model's currency.
 func JSON(w *Whole, mask Mask) ([]byte, error) {
 	if mask == nil {
 		mask = func(s string) string { return s }
@@ -70,10 +72,8 @@ func (m Mask) turn(t *agent.Turn) turnForm {
 		N: t.N, Text: m(t.Text), Reasoning: m(t.Reasoning), Extra: m.json(t.Extra), At: utc(t.At),
 		Usage: usageForm{Prompt: t.Usage.Prompt, Completion: t.Usage.Completion, Cached: t.Usage.Cached, Estimated: t.Usage.Estimated},
 	}
-	if len(t.Notes) > 0 {
-		if notes, err := json.Marshal(t.Notes); err == nil {
-			f.Notes = m.json(notes)
-		}
+	for _, n := range t.Notes {
+		f.Notes = append(f.Notes, noteForm{Kind: string(n.Kind), From: somebody(n.From), Text: m(n.Text)})
 	}
 	return f
 }
@@ -96,10 +96,7 @@ func (m Mask) approval(a *approvals.Approval) approvalForm {
 	for _, r := range a.Revisions {
 		x := revisionForm{
 			N: r.N, Args: m.json(r.Args), Requirement: r.Requirement, Contract: r.Contract, Preview: m.preview(r.Preview), Digest: r.Digest,
-			Reason: m(r.Reason), At: r.At.UTC(),
-		}
-		if !r.By.Zero() {
-			x.By = &actorForm{Team: r.By.Team, User: r.By.User}
+			By: somebody(r.By), Reason: m(r.Reason), At: r.At.UTC(),
 		}
 		f.Revisions = append(f.Revisions, x)
 	}
@@ -109,6 +106,14 @@ func (m Mask) approval(a *approvals.Approval) approvalForm {
 		})
 	}
 	return f
+}
+
+// somebody is nil for nobody.
+func somebody(a policy.Actor) *actorForm {
+	if a.Zero() {
+		return nil
+	}
+	return &actorForm{Team: a.Team, User: a.User}
 }
 
 func (m Mask) preview(p *tools.Preview) *tools.Preview {
