@@ -26,7 +26,7 @@ const (
 // the whole machine, so they are far above Pids, which does the work.
 const (
 	maxFiles     = 1024
-	maxProcesses = 1024
+	minProcesses = 1024
 	shmBytes     = 16 << 20
 )
 
@@ -63,6 +63,7 @@ func (s *Sandbox) creation(j job) client.ContainerCreateOptions {
 // walls are what keeps a command in.
 func (s *Sandbox) walls() *container.HostConfig {
 	pids := int64(s.cfg.Pids)
+	processes := max(minProcesses, 2*pids*int64(s.cfg.Parallel))
 	return &container.HostConfig{
 		NetworkMode: "none", IpcMode: "private", ReadonlyRootfs: true, ShmSize: shmBytes,
 		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
@@ -75,7 +76,7 @@ func (s *Sandbox) walls() *container.HostConfig {
 			NanoCPUs: int64(s.cfg.CPUs * 1e9),
 			Ulimits: []*container.Ulimit{
 				{Name: "nofile", Soft: maxFiles, Hard: maxFiles},
-				{Name: "nproc", Soft: maxProcesses, Hard: maxProcesses},
+				{Name: "nproc", Soft: processes, Hard: processes},
 				{Name: "core", Soft: 0, Hard: 0},
 			},
 		},

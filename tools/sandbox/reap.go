@@ -34,9 +34,14 @@ func (s *Sandbox) sweepOnce(ctx context.Context) {
 	}
 }
 
+// reapTimeout bounds one search, so that an engine that hangs does not hold up the start.
+const reapTimeout = 30 * time.Second
+
 // reap removes overdue containers; with own set also those under our label, which only
 // a predecessor can have made.
 func (s *Sandbox) reap(ctx context.Context, c *client.Client, own bool) error {
+	ctx, cancel := context.WithTimeout(ctx, reapTimeout)
+	defer cancel()
 	found, err := c.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", labelOwner)})
 	if err != nil {
 		return err
