@@ -52,6 +52,7 @@ type Config struct {
 	OpenPerRun  int    // open approvals that one run may have; 0: any number
 	// OpenPerAsker is how many approvals of one person may wait over all runs; 0: any number.
 	OpenPerAsker int
+	Notify       bool // approvers are told privately of every card
 	Price        Price
 	Mask         func(string) string // hides secrets in what the record shows
 	Stopping     func() bool         // the process is being stopped: give runs back at the next good point; nil: never

@@ -15,3 +15,8 @@ func CardWishes(a *approvals.Approval, everywhere string, now time.Time) []Wish 
 	}
 	return wishes
 }
+
+// PeopleWish asks for the private notes about an approval.
+func PeopleWish(a *approvals.Approval, now time.Time) Wish {
+	return Wish{Subject: approvals.PeopleSubject(a.ID), Priority: PriorityProgress, ReadyAt: now}
+}

@@ -62,14 +62,21 @@ func (w *worker) rest(consumed []Consumed) []Consumed {
 	return out
 }
 
-// cancelOpen cancels every step that never ran and every approval that is open.
+// cancelOpen cancels every step that never ran and every approval that is open. A
+// call that a dead worker left is not made again: nobody knows whether it happened.
 func (w *worker) cancelOpen(c *Change, now time.Time) {
 	for _, s := range w.steps {
-		if !StepMachine.Can(s.State, StepCancelled) {
+		from := s.State
+		switch {
+		case StepMachine.Can(from, StepCancelled):
+			s.State, s.Code, s.Observation = StepCancelled, "cancelled", "CANCELLED: it was not run."
+		case from == StepExecuting:
+			s.State, s.Code = StepUncertain, "uncertain"
+			c.Wishes = append(c.Wishes, questionWish(&w.run, s.N, now))
+		default:
 			continue
 		}
-		from := s.State
-		s.State, s.EndedAt, s.Code, s.Observation = StepCancelled, now, "cancelled", "CANCELLED: it was not run."
+		s.EndedAt = now
 		c.Steps = append(c.Steps, StepChange{From: from, Step: s})
 	}
 	for _, a := range w.open {

@@ -33,11 +33,14 @@ func (w *worker) notes(ctx context.Context) ([]Note, []Consumed, error) {
 
 func (w *worker) saidSince() (notes []Note, consumed []Consumed, err error) {
 	for _, m := range w.inbox {
-		if m.Kind != FollowUp && m.Kind != Reply {
+		if m.Kind != FollowUp && m.Kind != Reply && m.Kind != Edited {
 			continue
 		}
 		kind, name := NoteSteer, "steer"
-		if m.From != w.run.Asker {
+		switch {
+		case m.Kind == Edited:
+			name = "reworded"
+		case m.From != w.run.Asker:
 			kind, name = NoteQuote, "quote"
 		}
 		text, err := w.a.Prompts.Render(name, prompts.Quote(m.From.User, m.Name, m.Text))

@@ -181,6 +181,9 @@ func (w *worker) addApproval(c *Change, a approvals.Approval) {
 	now := w.a.Now()
 	c.Open = append(c.Open, a)
 	c.Wishes = append(c.Wishes, CardWishes(&a, w.a.Cards, now)...)
+	if w.a.Notify {
+		c.Wishes = append(c.Wishes, PeopleWish(&a, now))
+	}
 	r := a.Current()
 	c.Audit = append(c.Audit, audit.Entry{
 		At: now, Kind: "approval.opened", Run: a.Run, Step: a.Step, Approval: a.ID, Revision: r.N, Digest: r.Digest, Via: "worker",

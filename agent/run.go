@@ -182,6 +182,7 @@ const (
 	Reply    MessageKind = "answer"   // to a question of the run
 	Stop     MessageKind = "stop"     // by the asker or somebody who may countersign in the run
 	Continue MessageKind = "continue" // a further allowance
+	Edited   MessageKind = "edited"   // the asker's request as it reads after they edited it
 )
 
 // Message is one inbox row: it reached the run while it was not finished.

@@ -31,9 +31,11 @@ func (a *Agent) Start(ctx context.Context, m Mention) (Accepted, error) {
 		Language: m.Language, Origin: orDefault(m.Origin, "slack"), State: Init, Version: a.Prompts.Version(),
 		Limits: a.Limits, NextStep: 1, Wake: 1, ReadyAt: now, CreatedAt: now, UpdatedAt: now,
 	}
+	first := progressWish(&run, now)
+	first.Priority = PriorityCard // the asker sees at once that they were heard
 	accepted, err := a.Store.Accept(ctx, Incoming{
 		Key: MessageKey(m.Thread, m.MessageTS), Run: run, Follow: m.Follow, Name: m.Name,
-		Wishes: []Wish{progressWish(&run, now)},
+		Wishes: []Wish{first},
 		Audit: []audit.Entry{{
 			At: now, Kind: "run.started", Run: run.ID, Team: m.Asker.Team, User: m.Asker.User, Via: run.Origin,
 			Data: a.data(map[string]any{"request": m.Text, "channel": m.Thread.Channel, "message": m.MessageTS}),

@@ -35,6 +35,20 @@ func New() (*Prompts, error) {
 	return &Prompts{set: set, version: version}, nil
 }
 
+// With gives a set in which one template, named without its ending, says something
+// else; its version differs too. The set it is asked of stays as it is.
+func (p *Prompts) With(name, text string) (*Prompts, error) {
+	set, err := p.set.Clone()
+	if err == nil {
+		_, err = set.New(name + ".tmpl").Parse(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("prompt %s: %w", name, err)
+	}
+	h := sha256.Sum256([]byte(p.version + "\x00" + name + "\x00" + text))
+	return &Prompts{set: set, version: hex.EncodeToString(h[:])[:12]}, nil
+}
+
 // Version names this set of templates: it is stored with every run.
 func (p *Prompts) Version() string { return p.version }
 

@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"countersign/internal/fault"
 	"countersign/internal/queue"
@@ -29,14 +31,14 @@ func joinClose(err error, s *store.Store) error {
 }
 
 func (a *App) wireDatabase(ctx context.Context) (err error) {
+	if err := a.lockFile(); err != nil { // before the schema is touched, until after the file is closed
+		return err
+	}
 	c := store.Config{URL: a.cfg.Database.URL.Reveal(), Now: a.now, Logger: a.log}
 	if a.store, err = OpenStore(ctx, c); err != nil {
 		return err
 	}
 	a.stop.add(a.store.Close)
-	if err := a.lockFile(); err != nil {
-		return err
-	}
 	a.ports = a.store
 	if a.opt.Between != nil {
 		a.ports = a.opt.Between(a.store)
@@ -59,12 +61,16 @@ func (a *App) wireDatabase(ctx context.Context) (err error) {
 // lockFile refuses a second process on one SQLite file: each would hold runs in
 // memory that the other takes for dead.
 func (a *App) lockFile() error {
-	if a.store.Path() == "" {
+	path, ok := strings.CutPrefix(a.cfg.Database.URL.Reveal(), "sqlite:")
+	if !ok {
 		return nil
 	}
-	release, err := store.LockFile(a.store.Path() + ".lock")
+	release, err := store.LockFile(path + ".lock")
+	if errors.Is(err, store.ErrLocked) {
+		return fault.Wrap(err, fault.Unavailable, "Another countersign already serves the database %s: stop it first, or give this one its own DATABASE_URL.", path)
+	}
 	if err != nil {
-		return fault.Wrap(err, fault.Unavailable, "Another countersign already serves the database %s: stop it first, or give this one its own DATABASE_URL.", a.store.Path())
+		return fault.Wrap(err, fault.Unavailable, "The database file %s cannot be used: its folder cannot be written.", path)
 	}
 	a.stop.add(release)
 	return nil
