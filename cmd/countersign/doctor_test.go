@@ -157,6 +157,17 @@ func mistakes() []mistake {
 			}
 		}, says: []string{"tools.files.root", "Correct that setting"}},
 		{name: "service down", make: func(d *desk) { d.write(strings.ReplaceAll(d.text, d.shop(), "127.0.0.1:1")) }, says: []string{"Nobody answers at 127.0.0.1:1", "Start the service"}, fine: true},
+		{name: "address taken", make: func(d *desk) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				d.t.Fatal(err)
+			}
+			d.t.Cleanup(func() { _ = l.Close() }) // nobody uses it
+			d.env["COUNTERSIGN_HTTP_ADDR"] = l.Addr().String()
+		}, says: []string{"cannot be listened on", "COUNTERSIGN_HTTP_ADDR"}},
+		{name: "no folder for the database", make: func(d *desk) { d.env["DATABASE_URL"] = "sqlite:" + filepath.Join(d.Dir, "none", "x.db") },
+			says: []string{"There is no folder", "Make the folder"}},
+		{name: "house rules that are not there", options: add("model: {instructions: /nonexistent/rules.md}\n"), says: []string{"The house rules cannot be read", "model.instructions"}},
 		{name: "unknown key", options: add("limit: {max_steps: 3}\n"), says: []string{"limit: unknown setting", "config check"}},
 	}
 }

@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,7 +17,7 @@ func (e *examiner) database(ctx context.Context) {
 	db, err := e.Database(ctx)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
-		e.ok("database", "The SQLite file is not there yet; serve makes it.")
+		e.newFile()
 		return
 	case err != nil:
 		e.broken("database", e.databaseFix(), "%s", sentence(err))
@@ -31,6 +33,16 @@ func (e *examiner) database(ctx context.Context) {
 }
 
 func (e *examiner) sqlite() bool { return strings.HasPrefix(e.Config.Database.URL.Reveal(), "sqlite:") }
+
+// newFile looks whether a SQLite file that is not there yet could be made.
+func (e *examiner) newFile() {
+	file, _, _ := strings.Cut(strings.TrimPrefix(e.Config.Database.URL.Reveal(), "sqlite:"), "?")
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		e.broken("database", "Make the folder, or name another file in DATABASE_URL (database.url).", "There is no folder %s for the database.", filepath.Dir(file))
+		return
+	}
+	e.ok("database", "The SQLite file is not there yet; serve makes it.")
+}
 
 func (e *examiner) databaseFix() string {
 	if e.sqlite() {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -77,7 +78,7 @@ const timeout = 30 * time.Second
 func Examine(ctx context.Context, s *Subject) []Finding {
 	e := &examiner{Subject: s}
 	e.warnings()
-	for _, area := range []func(context.Context){e.database, e.slack, e.model, e.tools} {
+	for _, area := range []func(context.Context){e.listener, e.database, e.slack, e.model, e.tools} {
 		bounded, cancel := context.WithTimeout(ctx, timeout)
 		area(bounded)
 		cancel()
@@ -122,6 +123,22 @@ func (e *examiner) warnings() {
 	}
 	if e.Running != "" {
 		e.ok("config", "A countersign serves here already and says: %s.", e.Running)
+	}
+}
+
+// listener looks whether our own address is free.
+func (e *examiner) listener(ctx context.Context) {
+	addr := e.Config.HTTP.Addr
+	if e.Running != "" || e.Brief || addr == "" {
+		return
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		e.broken("config", "Stop what listens there, or set COUNTERSIGN_HTTP_ADDR (http.addr) to another address; empty means none.", "The address %s cannot be listened on.", addr)
+		return
+	}
+	if err := l.Close(); err != nil {
+		return // it was free
 	}
 }
 

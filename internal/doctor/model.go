@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 
 	"countersign/agent/llm"
@@ -18,6 +19,11 @@ const probeWord = "ready"
 func (e *examiner) model(ctx context.Context) {
 	if e.Model == nil || e.Brief {
 		return
+	}
+	if path := e.Config.Model.Instructions; path != "" {
+		if _, err := os.ReadFile(path); err != nil {
+			e.broken("model", "Correct model.instructions, or let this process read the file.", "The house rules cannot be read: %s.", err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(e.Config.Model.Timeout, timeout))
 	defer cancel()
