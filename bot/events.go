@@ -34,6 +34,14 @@ type message struct {
 	DeletedTS   string          `json:"deleted_ts"`
 	Message     *message        `json:"message"`
 	Previous    *message        `json:"previous_message"`
+	OldChannel  string          `json:"old_channel_id"`
+	NewChannel  string          `json:"new_channel_id"`
+	Tokens      struct {
+		Bot []string `json:"bot"`
+	} `json:"tokens"`
+	Edited struct {
+		TS string `json:"ts"`
+	} `json:"edited"`
 }
 
 // root is the ts of the thread that the message belongs to or opens.
@@ -49,6 +57,10 @@ func (m *message) root() string {
 func (b *Bot) event(ctx context.Context, e socket.Envelope) socket.Response {
 	var o outer
 	var m message
+	if json.Unmarshal(e.Payload, &o) == nil && o.Type == "app_rate_limited" {
+		b.missed(ctx)
+		return socket.Response{Ack: true}
+	}
 	if json.Unmarshal(e.Payload, &o) != nil || len(o.Event) == 0 || json.Unmarshal(o.Event, &m) != nil {
 		return socket.Response{Ack: true} // nothing that coming again would mend
 	}
@@ -71,6 +83,8 @@ func (b *Bot) take(ctx context.Context, m message, raw json.RawMessage) error {
 		}
 	case "user_change", "subteam_members_changed", "subteam_updated":
 		b.Directory.Forget(raw)
+	case "channel_id_changed", "channel_archive", "group_archive", "channel_left", "group_left", "tokens_revoked", "app_uninstalled":
+		return b.place(ctx, m)
 	case "member_joined_channel":
 		if m.User == b.Self.User {
 			b.background("greeting", callTimeout, func(ctx context.Context) error { return b.greet(ctx, m.Channel) })
@@ -103,25 +117,33 @@ func (b *Bot) listens(channel string) bool {
 	return len(b.Channels) == 0 || slices.Contains(b.Channels, channel)
 }
 
-// changed starts a run when an edit adds the first mention. Other edits, and
-// those that only a link preview made, mean nothing.
+// changed starts a run when an edit adds the first mention, and tells a run whose
+// request was edited. Edits that only a link preview made mean nothing.
 func (b *Bot) changed(ctx context.Context, m message) error {
 	now, was := m.Message, m.Previous
 	if now == nil || now.Text == "" || b.automatic(now) {
 		return nil
 	}
 	now.Channel, now.ChannelType = m.Channel, m.ChannelType
-	if was != nil && (was.Text == now.Text || b.mentions(was)) || !b.mentions(now) {
+	if was != nil && was.Text == now.Text {
 		return nil
+	}
+	if was != nil && b.mentions(was) || !b.mentions(now) {
+		return b.reworded(ctx, now)
 	}
 	now.Type, now.Subtype = "message", ""
 	return b.heard(ctx, *now)
 }
 
-// deleted stops the run whose request was deleted.
+// deleted stops the run whose request was deleted. A message of ours that
+// still waits for people is posted again.
 func (b *Bot) deleted(ctx context.Context, m message) error {
 	if m.DeletedTS == "" {
 		return nil
+	}
+	if m.Previous != nil && m.Previous.User == b.Self.User {
+		defer b.Poke()
+		return b.Outbox.Redraw(ctx, m.Channel, m.DeletedTS, b.Now())
 	}
 	root := m.DeletedTS
 	if m.Previous != nil && m.Previous.ThreadTS != "" {
@@ -136,7 +158,7 @@ func (b *Bot) deleted(ctx context.Context, m message) error {
 			return b.tell(ctx, agent.Message{Run: runs[i].ID, Kind: agent.Stop, From: runs[i].Asker, Text: "the request was deleted", TS: m.DeletedTS}, "deleted/"+m.DeletedTS)
 		}
 	}
-	return nil
+	return b.neverBegin(ctx, &m, root)
 }
 
 func (b *Bot) thread(channel, root string) agent.Thread {

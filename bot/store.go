@@ -20,11 +20,15 @@ type Outbox interface {
 	Intend(ctx context.Context, d Delivery, now time.Time) error
 	// Delivered stores the receipt and gives the lease back. It is fenced by owner and epoch.
 	Delivered(ctx context.Context, d Delivery, done Receipt) error
-	// Pace reserves the next slot of a method in a channel, at least gap after the one
-	// before, and says how long to wait for it. Both replicas share the row.
+	// Pace takes a slot of a method in a channel, at least gap after the one before.
+	// Where none is free it takes none and says how long that is so. All replicas
+	// share the row.
 	Pace(ctx context.Context, method, channel string, now time.Time, gap time.Duration) (time.Duration, error)
 	// Hold forbids a method in a channel ("" : everywhere) until an instant.
 	Hold(ctx context.Context, method, channel string, until time.Time) error
+	// Redraw sends a posted message again although nothing about it changed: somebody
+	// deleted it. One that is not ours, or no longer known, means nothing.
+	Redraw(ctx context.Context, channel, ts string, now time.Time) error
 	// Wish asks for deliveries outside of a run's own commits.
 	Wish(ctx context.Context, wishes []agent.Wish, now time.Time) error
 }
@@ -51,11 +55,21 @@ type Receipt struct {
 	Version  int64 // delivered; 0: none
 	PostedTS string
 	Hash     string
-	Channel  string    // where it went, when not where it was meant to
+	Channel  string    // where it went, outside of any thread, when not where it was meant to
 	RetryAt  time.Time // when it failed or was put off
 	Gone     bool      // it can never be delivered
+	Place    bool      // the failure is of this one channel alone
 	Error    string
 	At       time.Time
+}
+
+// Places keeps up with what happens to channels.
+type Places interface {
+	// MoveChannel gives everything of a channel its new id.
+	MoveChannel(ctx context.Context, from, to string) error
+	// CloseChannel sends what still waits for people in a channel again, so that it
+	// finds the way that is left.
+	CloseChannel(ctx context.Context, channel string, now time.Time) error
 }
 
 // Clicks keeps what people pressed until it has been acted upon.

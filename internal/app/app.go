@@ -132,6 +132,9 @@ func (a *App) Status() socket.Status { return a.socket.Status() }
 // Store is the open database, for commands and tests.
 func (a *App) Store() *store.Store { return a.store }
 
+// Door is where verdicts enter, for tests.
+func (a *App) Door() *decisions.Door { return a.door }
+
 // cleanups are undone in reverse.
 type cleanups []func() error
 

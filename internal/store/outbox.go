@@ -52,14 +52,14 @@ func (s *Store) Wish(ctx context.Context, wishes []agent.Wish, now time.Time) er
 }
 
 // A new wish raises the version. What was wanted before and not delivered yet keeps
-// its age and, after a failure, its time to try again; the place where it was posted
+// its age, its urgency and, after a failure, its time to try again; the place where it was posted
 // never changes.
 const wish = `INSERT INTO deliveries (subject, channel, thread_ts, priority, version, done, since, ready_at,
 	posted_ts, hash, intended, gone, attempts, failure, lease_owner, lease_epoch, lease_until, updated_at)
 VALUES (?, ?, ?, ?, 1, 0, ?, ?, '', '', ?, ?, 0, '', '', 0, 0, ?)
 ON CONFLICT (subject) DO UPDATE SET
 	version = deliveries.version + 1,
-	priority = excluded.priority,
+	priority = CASE WHEN deliveries.version > deliveries.done AND deliveries.priority < excluded.priority THEN deliveries.priority ELSE excluded.priority END,
 	gone = excluded.gone,
 	since = CASE WHEN deliveries.version > deliveries.done AND NOT deliveries.gone THEN deliveries.since ELSE excluded.since END,
 	ready_at = CASE WHEN deliveries.version > deliveries.done AND NOT deliveries.gone
@@ -82,6 +82,14 @@ func (t *txn) wishes(wishes []agent.Wish) error {
 		t.wish = true
 	}
 	return nil
+}
+
+// Redraw implements bot.Outbox.
+func (s *Store) Redraw(ctx context.Context, channel, ts string, now time.Time) error {
+	at := micros(now)
+	_, err := s.exec(ctx, `UPDATE deliveries SET hash = '', version = version + 1, since = ?, ready_at = ?, updated_at = ?
+		WHERE channel = ? AND posted_ts = ? AND NOT gone`, at, at, at, channel, ts)
+	return err
 }
 
 // ClaimDeliveries implements bot.Outbox.
@@ -125,11 +133,14 @@ func (s *Store) Delivered(ctx context.Context, d bot.Delivery, done bot.Receipt)
 	columns := []column{{"lease_owner", ""}, {"lease_until", 0}, {"gone", done.Gone}, {"failure", clean(done.Error)}, {"updated_at", micros(done.At)}}
 	if done.Version > 0 {
 		columns = append(columns, column{"done", done.Version}, column{"attempts", 0})
-	} else {
+	} else if done.Error != "" { // what was only put off did not fail
 		columns = append(columns, column{"attempts", d.Attempts + 1})
 	}
 	if !done.RetryAt.IsZero() {
 		columns = append(columns, column{"ready_at", micros(done.RetryAt)})
+	}
+	if done.Channel != "" {
+		columns = append(columns, column{"thread_ts", ""})
 	}
 	for _, c := range []column{{"posted_ts", done.PostedTS}, {"hash", done.Hash}, {"channel", done.Channel}} {
 		if c.value != "" {
