@@ -19,12 +19,14 @@ import (
 	"countersign/tools/stats"
 )
 
-func (a *App) wireTools(_ context.Context) error {
+func (a *App) wireTools(ctx context.Context) error {
 	if err := a.guardPaths(); err != nil {
 		return err
 	}
 	var all []tools.Tool
-	for _, build := range []func() ([]tools.Tool, error){a.fileTools, a.docTools, a.sqlTools, a.httpTools} {
+	for _, build := range []func() ([]tools.Tool, error){a.fileTools, a.docTools, a.sqlTools, a.httpTools,
+		func() ([]tools.Tool, error) { return a.sandboxTools(ctx) },
+	} {
 		ts, err := build()
 		if err != nil {
 			return err

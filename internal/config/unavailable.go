@@ -12,11 +12,8 @@ type feature struct {
 // Whoever builds a feature deletes its line.
 var unavailable = []feature{
 	{"model.api", "the Responses API", func(c *Config) bool { return c.Model.API == "responses" }},
-	{"approvals.remind", "reminders", func(c *Config) bool { return len(c.Approvals.Remind) > 0 }},
-	{"approvals.escalate", "escalation", func(c *Config) bool { return c.Approvals.Escalate != nil }},
 	{"approvals.step_up", "a second proof for decisions", func(c *Config) bool { return c.Approvals.StepUp == "totp" }},
 	{"tools.metrics", "metrics tools", func(c *Config) bool { return c.Tools.Metrics != nil }},
-	{"tools.sandbox", "the sandbox", func(c *Config) bool { return c.Tools.Sandbox != nil }},
 	{"tools.mcp", "MCP servers", func(c *Config) bool { return len(c.Tools.MCP) > 0 }},
 	{"schedules", "scheduled runs", func(c *Config) bool { return len(c.Schedules) > 0 }},
 }

@@ -50,9 +50,6 @@ func scenes() []localslack.Scene {
 	try := func(title, text, details string) localslack.Scene {
 		return localslack.Scene{Title: title, Text: text, As: ana, Channel: ops, Available: true, Details: details}
 	}
-	later := func(title, text, why string) localslack.Scene {
-		return localslack.Scene{Title: title, Text: text, As: ana, Channel: ops, Why: why}
-	}
 	return []localslack.Scene{
 		try("1 · Balance and reminder", "@countersign 查张三的余额，不到 100 就发充值提醒", "A query, a comparison, a reminder, an answer."),
 		try("2 · An error that heals", "@countersign 统计 transactions.log 的成交总额和均值", "A wrong file name, an error, a reflection, the right name, the answer."),
@@ -63,6 +60,6 @@ func scenes() []localslack.Scene {
 		try("7 · UPDATE with preview", "@countersign set order 7 to shipped", "The card shows the row before and after; what runs must match it."),
 		try("8 · A model that repeats itself", "@countersign keep looking at order 7 until it is delivered", "Intercepted, warned, halted, handed to a person."),
 		try("9 · A refund for two", "@countersign refund 1500 of order 9", "Two people of finance must approve: become Chen, then Dora. Ana and Olga are refused."),
-		later("10 · The sandbox", "@countersign try the network and a write outside from the sandbox", "not available yet: it needs the sandbox"),
+		try("10 · The sandbox", "@countersign try the network and a write outside from the sandbox", "A container refuses both. Without a container engine and the image busybox you see a clear refusal instead."),
 	}
 }
