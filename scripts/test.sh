@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every test. Needs Go, npm and Node 20 or newer; Postgres and Chromium are
 # taken from the environment or the system, else installed with apt-get where
-# that is possible. Whatever is missing in the end stops the run with a sentence:
+# that is possible; so are a container engine and Prometheus. Whatever is missing in the end stops the run with a sentence:
 # no test is left out in silence.
 #
 #   scripts/test.sh [flags for go test]
@@ -21,6 +21,8 @@ main() {
   trap 'exit 130' INT
   trap 'exit 143' TERM
   find_chromium
+  find_engine
+  find_prometheus
   install_node_packages
   start_postgres
   run_tests "$@"
@@ -92,6 +94,24 @@ browser_path() {
   done
   name="/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
   [ -x "$name" ] && echo "$name"
+}
+
+# The sandbox is tested in a real container engine, the metrics tool against a real
+# Prometheus. runc comes first: without it apt brings a runtime that refuses hosts
+# with both versions of control groups.
+find_engine() {
+  export COUNTERSIGN_SANDBOX=1
+  [ -z "${TEST_CONTAINER_HOST:-}" ] || { say "containers: the engine of TEST_CONTAINER_HOST"; return; }
+  [ "$(id -u)" = 0 ] || fail "the container tests need root, or TEST_CONTAINER_HOST=unix:///path of a running engine"
+  command -v runc >/dev/null || install_package runc "install runc"
+  command -v podman >/dev/null || install_package podman "install podman"
+  dpkg -s busybox-static >/dev/null 2>&1 || install_package busybox-static "install busybox-static"
+  say "containers: $(podman --version)"
+}
+
+find_prometheus() {
+  export COUNTERSIGN_PROMETHEUS=1
+  command -v prometheus >/dev/null || install_package prometheus "install prometheus, or put it into PATH"
 }
 
 # install_node_packages installs what each lock file pins, unless it is there already.
@@ -179,7 +199,8 @@ clean_up() {
 run_tests() {
   local packages=(${PACKAGES:-./...}) # split at spaces on purpose
   say "go test $* ${packages[*]}"
-  COUNTERSIGN_BOLT=1 go test -json "$@" "${packages[@]}" | node scripts/report.mjs
+  export COUNTERSIGN_BOLT=1 COUNTERSIGN_MCP=1 COUNTERSIGN_BROWSER=1 TEST_POSTGRES=require
+  go test -json "$@" "${packages[@]}" | node scripts/report.mjs
 }
 
 main "$@"
