@@ -36,7 +36,7 @@ export function drawModal() {
   if (fresh) open(view, stack);
   if (fresh || current.hash !== view.hash || current.depth !== stack.length) drawView(view, stack);
   current = { ...view, depth: stack.length };
-  if (fresh) focusFirst();
+  if (fresh || [blocks, dialog, document.body].includes(document.activeElement)) focusFirst(); // also when inputs follow a loading view
 }
 
 function hide() {
