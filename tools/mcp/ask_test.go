@@ -69,8 +69,8 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	l := newLocal(nil)
 	l.add(&mcp.Tool{Name: "ask"}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		_, roots := req.Session.ListRoots(ctx, nil)
-		_, model := req.Session.CreateMessage(ctx, &mcp.CreateMessageParams{})
+		_, roots := req.Session.ListRoots(ctx, nil)                            //nolint:staticcheck // servers of older versions ask
+		_, model := req.Session.CreateMessage(ctx, &mcp.CreateMessageParams{}) //nolint:staticcheck // servers of older versions ask
 		if roots == nil || model == nil {
 			return says("something was offered")(ctx, req)
 		}

@@ -195,8 +195,15 @@ func (s *Server) answered() {
 }
 
 // suspect looks, in the background, whether a session still answers after a call on it
-// did not end well.
+// did not end well. While other calls run it does not: a busy server may be slow to
+// answer, and giving it up would break them. Their ends will look again.
 func (s *Server) suspect(session *mcp.ClientSession) {
+	s.mu.Lock()
+	busy := len(s.flights) > 0
+	s.mu.Unlock()
+	if busy {
+		return
+	}
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), s.cfg.pace.connect)
 		defer cancel()

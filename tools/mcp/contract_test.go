@@ -22,18 +22,7 @@ func follow(t *testing.T, s *Server) *tools.Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.OnChange(func(added []tools.Tool, removed []string) {
-		for _, name := range removed {
-			if !registry.Remove(name) {
-				t.Errorf("%s is removed and was not there", name)
-			}
-		}
-		for _, tool := range added {
-			if err := registry.Add(tool); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	s.Register(registry)
 	return registry
 }
 

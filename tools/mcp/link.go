@@ -57,7 +57,8 @@ func stdioLink(cfg Config) linker {
 		if err != nil {
 			return link{}, fmt.Errorf("the program cannot be found: %w", err)
 		}
-		cmd := exec.Command(path, cfg.Command[1:]...)
+		// Its life is the link's: kill ends the whole group, a context would end only the program.
+		cmd := exec.CommandContext(context.Background(), path, cfg.Command[1:]...)
 		cmd.Env = environment(cfg.Env)
 		cmd.Stderr = &stderrLog{log: cfg.Logger, masked: masked}
 		cmd.WaitDelay = stopTimeout // of descendants that keep the pipes open

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"countersign/tools"
@@ -29,8 +30,8 @@ func (s *Server) list(ctx context.Context, session *mcp.ClientSession) error {
 	for _, r := range raw {
 		t, err := s.adopt(ctx, r, server, names)
 		if err != nil {
-			skipped[r.Name] = err.Error()
-			s.cfg.Logger.WarnContext(ctx, "a tool of an MCP server cannot be offered", "tool", oneLine(r.Name, 100), "error", err)
+			skipped[r.Name] = oneLine(err.Error(), 300)
+			s.cfg.Logger.WarnContext(ctx, "a tool of an MCP server cannot be offered", "tool", oneLine(r.Name, 100), "error", skipped[r.Name])
 			continue
 		}
 		next[r.Name] = t
@@ -50,6 +51,9 @@ func (s *Server) read(ctx context.Context, session *mcp.ClientSession) ([]*mcp.T
 	seen := map[string]bool{}
 	count := 0
 	for t, err := range session.Tools(ctx, nil) {
+		if e, ok := answer(err); ok && e.Code == jsonrpc.CodeMethodNotFound {
+			return nil, nil // a server without tools
+		}
 		if err != nil {
 			return nil, fmt.Errorf("its tools cannot be listed: %w", err)
 		}

@@ -113,6 +113,37 @@ func TestToolsThatCannotBeOffered(t *testing.T) {
 	}
 }
 
+// A server may have no tools at all, or names that are taken.
+func TestRegister(t *testing.T) {
+	t.Parallel()
+	none := connect(t, newLocal(&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{}}).config())
+	if ts := none.Tools(); len(ts) > 0 {
+		t.Error(names(ts))
+	}
+	registry, err := tools.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, version := range []string{"one", "two", "three"} {
+		l := newLocal(nil)
+		l.add(&mcp.Tool{Name: "x"}, says(version))
+		cfg := l.config()
+		if i < 2 { // the third does not look
+			cfg.Taken = func(name string) bool { _, taken := registry.Get(name); return taken }
+		}
+		connect(t, cfg).Register(registry)
+	}
+	got := registered(registry)
+	if len(got) != 2 || got[0] != "srv_x" || !strings.HasPrefix(got[1], "srv_x_") {
+		t.Error(got)
+	}
+	if tool, _ := registry.Get("srv_x"); tool != nil {
+		if r, err := tool.Call(t.Context(), tools.Call{}); err != nil || r.Text != "one" {
+			t.Error(r, err)
+		}
+	}
+}
+
 // The time between attempts grows, and a call does not wait for it.
 func TestDelayGrows(t *testing.T) {
 	t.Parallel()

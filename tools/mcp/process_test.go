@@ -33,7 +33,7 @@ func played(t *testing.T, role string, env map[string]string) Config {
 func TestEnvironmentIsDeclared(t *testing.T) {
 	t.Setenv("SLACK_BOT_TOKEN", "xoxb-of-the-parent")
 	r, err := call(t, connect(t, played(t, "environment", map[string]string{"A": "b"})), "srv_env", `{}`)
-	if want := "A=b\n" + roleVariable + "=•••"; err != nil || r.Text != want {
+	if want := "A=b\n" + roleVariable + "=environment"; err != nil || r.Text != want {
 		t.Errorf("got %q, %v, want %q", r.Text, err, want)
 	}
 }

@@ -66,10 +66,12 @@ func TestMask(t *testing.T) {
 	t.Parallel()
 	m := newMasker(Config{
 		Headers: map[string]string{"Authorization": "Bearer abcdefghij", "Accept": "json"}, URL: "https://h/mcp?key=klmnopqrst",
-		Env: map[string]string{"PATH": "/usr/local/bin", "TOKEN": "0123456789"},
+		Env: map[string]string{
+			"PATH": "/usr/local/bin", "TOKEN": "0123456789", "LONG_TOKEN": "0123456789abcdef", "REGION": "eu-central-1", "X": "ghp0a1b2c3d4e5f6g7h8i9", "DATABASE": "postgres://app:pa55word@h/shop",
+		},
 	})
-	got := m.mask("Bearer abcdefghij, abcdefghij, json, key=klmnopqrst, /usr/local/bin, 0123456789")
-	if want := "•••, •••, json, •••, /usr/local/bin, •••"; got != want {
+	got := m.mask("Bearer abcdefghij, abcdefghij, json, key=klmnopqrst, /usr/local/bin, 0123456789, 0123456789abcdef, eu-central-1, ghp0a1b2c3d4e5f6g7h8i9, pa55word")
+	if want := "•••, •••, json, •••, /usr/local/bin, •••, •••, eu-central-1, •••, •••"; got != want {
 		t.Error(got)
 	}
 }

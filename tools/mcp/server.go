@@ -96,6 +96,21 @@ func (s *Server) OnChange(f func(added []tools.Tool, removed []string)) {
 	}
 }
 
+// Register keeps a registry as the server's list of tools changes. A name that is
+// taken by then is left out, and the log says so.
+func (s *Server) Register(r *tools.Registry) {
+	s.OnChange(func(added []tools.Tool, removed []string) {
+		for _, name := range removed {
+			r.Remove(name)
+		}
+		for _, t := range added {
+			if err := r.Add(t); err != nil {
+				s.cfg.Logger.Warn("a tool of an MCP server cannot be offered", "tool", t.Spec().Name, "error", err)
+			}
+		}
+	})
+}
+
 // Close ends the session, and the program where there is one. Calls that are being
 // made end with an error.
 func (s *Server) Close() error {
@@ -162,14 +177,16 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// live gives a session on which something can be sent. One that was idle for long is
-// tried first: a call must not be lost to a connection that died long ago.
+// live gives a session on which something can be sent, and asks for one as long as the
+// call has patience. One that was idle for long is tried first: a call must not be lost
+// to a connection that died long ago.
 func (s *Server) live(ctx context.Context) (*mcp.ClientSession, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.pace.patience)
 	defer cancel()
 	for {
 		s.mu.Lock()
-		session, up, idle := s.session, s.up, time.Since(s.used) > s.cfg.pace.idle
+		session, up := s.session, s.up
+		idle := len(s.flights) == 0 && time.Since(s.used) > s.cfg.pace.idle
 		s.mu.Unlock()
 		if session != nil && (!idle || s.tried(ctx, session)) {
 			return session, nil
@@ -177,6 +194,7 @@ func (s *Server) live(ctx context.Context) (*mcp.ClientSession, error) {
 		nudge(s.wake)
 		select {
 		case <-up:
+		case <-time.After(s.cfg.pace.first): // that attempt may have failed
 		case <-s.done:
 			return nil, s.unavailable("it was closed")
 		case <-ctx.Done():

@@ -3,6 +3,9 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -59,20 +62,21 @@ func pretty(value any) string {
 	return strings.TrimSpace(b.String())
 }
 
+// masker hides declared credentials in whatever a server says.
+type masker struct{ replacer *strings.Replacer }
+
 // secretLength is the shortest value that is masked: shorter ones ("1", "true") are no
 // secrets and would mask half of the text.
 const secretLength = 8
 
-// masker hides declared credentials in whatever a server says.
-type masker struct{ replacer *strings.Replacer }
-
-// newMasker takes the values of headers and environment, and of headers also what
-// stands behind the scheme ("Bearer …").
+// newMasker takes the values of headers, and of headers also what stands behind the
+// scheme ("Bearer …"). Of the environment it takes what is a credential by its name or
+// its look: folders and regions may stand in any answer.
 func newMasker(cfg Config) masker {
-	var pairs []string
+	var secrets []string
 	hide := func(value string) {
 		if len(value) >= secretLength {
-			pairs = append(pairs, value, "•••")
+			secrets = append(secrets, value)
 		}
 	}
 	for _, value := range cfg.Headers {
@@ -81,14 +85,32 @@ func newMasker(cfg Config) masker {
 		hide(strings.TrimSpace(credential))
 	}
 	for name, value := range cfg.Env {
-		if name != "PATH" && name != "HOME" { // no secrets, and parts of most messages
+		if secretName.MatchString(name) || looksRandom(value) {
 			hide(value)
+		}
+		if u, err := url.Parse(value); err == nil && u.User != nil {
+			password, _ := u.User.Password()
+			hide(password)
 		}
 	}
 	if _, query, ok := strings.Cut(cfg.URL, "?"); ok {
 		hide(query)
 	}
+	// The longest first, so that a part never uncovers the rest of a whole.
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, secret := range secrets {
+		pairs = append(pairs, secret, "•••")
+	}
 	return masker{strings.NewReplacer(pairs...)}
+}
+
+var secretName = regexp.MustCompile(`(?i)token|key|secret|pass|pwd|auth|cred|private|cookie|session|dsn`)
+
+// looksRandom says whether a value is like what generators of keys make.
+func looksRandom(value string) bool {
+	return len(value) >= 20 && !strings.ContainsAny(value, " /\\:") &&
+		strings.ContainsAny(value, "0123456789") && strings.ContainsFunc(value, unicode.IsLetter)
 }
 
 func (m masker) mask(text string) string { return m.replacer.Replace(text) }

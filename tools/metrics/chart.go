@@ -98,16 +98,16 @@ func (c *chart) axes(values []float64) {
 		y := c.y(v)
 		c.horizontal(y)
 		label := tickLabel(v, values[1]-values[0])
-		c.text(left-8-textWidth(label), y+4, label, ink)
+		c.text(left-8-textWidth(label), y+4, label)
 	}
 	times, layout := timeTicks(c.from, c.at)
 	for _, t := range times {
 		x := c.x(t)
 		c.vertical(x)
 		label := t.Format(layout)
-		c.text(min(x-textWidth(label)/2, width-textWidth(label)-2), c.plot.Max.Y+17, label, ink)
+		c.text(min(x-textWidth(label)/2, width-textWidth(label)-2), c.plot.Max.Y+17, label)
 	}
-	c.text(4, c.plot.Max.Y+17, "UTC", ink)
+	c.text(4, c.plot.Max.Y+17, "UTC")
 }
 
 func (c *chart) horizontal(y int) {
@@ -175,10 +175,10 @@ func (c *chart) legend(all []series, shown int) {
 				c.img.SetColorIndex(left+x, y-6+dy, uint8(firstColour+i))
 			}
 		}
-		c.text(left+28, y, fitted(all[i].name(), width-right-left-28), ink)
+		c.text(left+28, y, fitted(all[i].name(), width-right-left-28))
 	}
 	if shown < len(all) {
-		c.text(left+28, height+shown*legendLine+11, "(others are grey)", ink)
+		c.text(left+28, height+shown*legendLine+11, "(others are grey)")
 	}
 }
 
@@ -198,7 +198,7 @@ func fitted(text string, pixels int) string {
 	return string(runes)
 }
 
-func (c *chart) text(x, y int, text string, colour uint8) {
-	d := font.Drawer{Dst: c.img, Src: image.NewUniform(palette[colour]), Face: basicfont.Face7x13, Dot: fixed.P(x, y)}
+func (c *chart) text(x, y int, text string) {
+	d := font.Drawer{Dst: c.img, Src: image.NewUniform(palette[ink]), Face: basicfont.Face7x13, Dot: fixed.P(x, y)}
 	d.DrawString(text)
 }

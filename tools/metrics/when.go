@@ -72,7 +72,8 @@ func stepFor(length time.Duration) time.Duration {
 			return step
 		}
 	}
-	return 24 * time.Hour * (1 + length/(usualPoints*24*time.Hour))
+	const day = 24 * time.Hour
+	return time.Duration(1+length/(usualPoints*day)) * day
 }
 
 // moment reads the argument at.
