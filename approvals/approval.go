@@ -32,12 +32,14 @@ const (
 var Machine = fsm.Machine[State]{Name: "approval", Edges: []fsm.Edge[State]{
 	{From: Pending, On: "count", To: Pending},
 	{From: Pending, On: "edit", To: Pending},
+	{From: Pending, On: "void", To: Pending},
 	{From: Pending, On: "approve", To: Approved},
 	{From: Pending, On: "reject", To: Rejected},
 	{From: Pending, On: "respond", To: Answered},
 	{From: Pending, On: "expire", To: Expired},
 	{From: Pending, On: "cancel", To: Cancelled},
 	{From: Pending, On: "supersede", To: Superseded},
+	{From: Approved, On: "void", To: Pending},
 	{From: Approved, On: "redeem", To: Redeemed},
 	{From: Approved, On: "lapse", To: Lapsed},
 	{From: Approved, On: "cancel", To: Cancelled},
@@ -61,6 +63,12 @@ type Approval struct {
 	Requester policy.Actor // the asker of the run
 	Again     string       // the uncertain step's earlier approval, or the lapsed one that this replaces
 	Why       string       // why it was asked again, in words; empty for the first
+
+	// What happens while it waits; none of it is countersigned.
+	Claimer    policy.Actor // who said to be at it
+	ClaimUntil time.Time
+	Reminded   int       // reminders given
+	Escalated  time.Time // since when further roles are asked; zero: not yet
 
 	Revisions []Revision
 	Decisions []Decision
@@ -122,6 +130,19 @@ func (a *Approval) Approvers() []policy.Actor {
 
 // Approvals counts the distinct people whose approval of the current revision stands.
 func (a *Approval) Approvals() int { return len(a.Approvers()) }
+
+// Needs is what the current revision takes now: once it was escalated, further
+// roles may decide, as the requirement said from the start.
+func (a *Approval) Needs() policy.Requirement {
+	needs := a.Current().Requirement
+	if a.Escalated.IsZero() {
+		return needs
+	}
+	return needs.Escalated()
+}
+
+// Claimed says whether somebody is at it.
+func (a *Approval) Claimed(now time.Time) bool { return a.State == Pending && now.Before(a.ClaimUntil) }
 
 // Open says whether the approval still waits or may still be redeemed.
 func (a *Approval) Open() bool { return a.State == Pending || a.State == Approved }

@@ -73,5 +73,9 @@ func (a *Approval) Requesters() []policy.Actor {
 	return out
 }
 
+// PeopleSubject names the delivery that tells an approval's people privately: it has
+// no message itself and asks for one for each of them.
+func PeopleSubject(approval string) string { return "approval/" + approval + "/people" }
+
 // CardSubject names the card's delivery.
 func CardSubject(approval, channel string) string { return "approval/" + approval + "/card/" + channel }

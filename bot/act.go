@@ -66,6 +66,12 @@ func (b *Bot) verdict(ctx context.Context, c Click) (decisions.Outcome, error) {
 		return b.decide(ctx, c, approvals.Reject)
 	case callRespond:
 		return b.decide(ctx, c, approvals.Respond)
+	case actClaim:
+		return b.Door.Claim(ctx, attempt(c, "claim"))
+	case actAgain:
+		return b.again(ctx, c)
+	case actDisown:
+		return b.disown(ctx, c)
 	case actHappened:
 		return b.find(ctx, c, decisions.Happened)
 	case actRun:

@@ -36,8 +36,10 @@ type Config struct {
 	Agent      *agent.Agent
 	Door       *decisions.Door
 	Outbox     Outbox
+	Places     Places
 	Clicks     Clicks
 	Views      Views
+	Marks      Marks
 	Directory  *Directory
 	Tools      *tools.Registry
 	Words      *words.Catalogue
@@ -46,6 +48,8 @@ type Config struct {
 	Logger     *slog.Logger
 	Owner      string
 	Channels   []string // where it listens; empty: wherever it was invited
+	Cards      string   // the channel that gets every card too; empty: none
+	Notify     bool     // approvers are told privately of every card
 	AllReplies bool     // replies without a mention reach the asker's run
 	Language   string   // of channel messages; empty or auto: the asker's
 	Gaps       Gaps
@@ -63,6 +67,8 @@ type Gaps struct {
 type Bot struct {
 	Config
 	poke   chan struct{} // there may be deliveries
+	soon   sooner
+	gone   uninstalled
 	work   sync.WaitGroup
 	pacing sync.Map // progress subjects: when they were last edited
 	health health

@@ -14,56 +14,112 @@ import (
 	"countersign/bot/card"
 )
 
-// The delivery loop looks for work when it is poked, and each second for what
-// other replicas committed or what was put off.
+// The delivery loop looks for work when it is poked, when something that was put
+// off is due, and each second for what other replicas committed.
 const (
 	deliverEvery = time.Second
-	deliverBatch = 20
-	deliverers   = 4
+	deliverers   = 8
 )
 
+// deliverLoop keeps up to deliverers messages on their way. A slow answer of Slack
+// holds up its own message alone.
 func (b *Bot) deliverLoop(ctx context.Context) error {
-	tick := time.NewTicker(deliverEvery)
-	defer tick.Stop()
+	var all sync.WaitGroup
+	defer all.Wait()
+	slots := make(chan struct{}, deliverers)
 	for {
-		n := b.deliverDue(ctx)
-		if n == deliverBatch {
-			continue
+		var urgent sync.WaitGroup
+		for _, d := range b.due(ctx, deliverers-len(slots)) {
+			slots <- struct{}{}
+			if d.Priority <= agent.PriorityAnswer {
+				urgent.Add(1)
+			}
+			all.Go(func() {
+				if d.Priority <= agent.PriorityAnswer {
+					defer urgent.Done()
+				} else {
+					giveWay(ctx, &urgent)
+				}
+				b.soon.note(b.deliver(ctx, d))
+				<-slots
+				b.Poke() // it may be wanted anew, and others may have found no slot
+			})
 		}
-		select {
-		case <-ctx.Done():
+		if !b.rest(ctx, b.soon.take(b.Now(), deliverEvery)) {
 			return nil
-		case <-tick.C:
-		case <-b.poke:
 		}
 	}
 }
 
-// deliverDue delivers what is due, a few at a time, and says how many it claimed.
-func (b *Bot) deliverDue(ctx context.Context) int {
+// headStart is how long progress gives way to the cards and answers that were
+// claimed with it: whoever comes first gets the next slot.
+const headStart = 300 * time.Millisecond
+
+func giveWay(ctx context.Context, urgent *sync.WaitGroup) {
+	ctx, cancel := context.WithTimeout(ctx, headStart)
+	defer cancel()
+	gone := make(chan struct{})
+	go func() { urgent.Wait(); close(gone) }()
+	select {
+	case <-gone:
+	case <-ctx.Done():
+	}
+}
+
+// rest waits until there may be something to deliver; false when the program stops.
+func (b *Bot) rest(ctx context.Context, most time.Duration) bool {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-b.poke:
+	}
+	return ctx.Err() == nil
+}
+
+// due claims what is to be delivered, at most n.
+func (b *Bot) due(ctx context.Context, n int) []Delivery {
+	if n == 0 || b.gone.dead() {
+		return nil
+	}
 	now := b.Now()
-	due, err := b.Outbox.ClaimDeliveries(ctx, b.Owner, now, now.Add(b.Lease), deliverBatch)
-	if err != nil {
-		if ctx.Err() == nil {
-			b.Logger.WarnContext(ctx, "deliveries cannot be claimed", "error", err)
-		}
-		return 0
+	due, err := b.Outbox.ClaimDeliveries(ctx, b.Owner, now, now.Add(b.Lease), n)
+	if err != nil && ctx.Err() == nil {
+		b.Logger.WarnContext(ctx, "deliveries cannot be claimed", "error", err)
 	}
-	slots := make(chan struct{}, deliverers)
-	var all sync.WaitGroup
-	for _, d := range due {
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			b.deliver(ctx, d)
-		})
+	return due
+}
+
+// sooner remembers when the first of what was put off is due.
+type sooner struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (s *sooner) note(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !at.IsZero() && (s.at.IsZero() || at.Before(s.at)) {
+		s.at = at
 	}
-	all.Wait()
-	return len(due)
+}
+
+// take gives how long to rest, at most so long.
+func (s *sooner) take(now time.Time, most time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.at.IsZero() || s.at.Sub(now) > most {
+		return most
+	}
+	wait := max(s.at.Sub(now), time.Millisecond)
+	s.at = time.Time{}
+	return wait
 }
 
 // deliver brings one subject's message up to date and stores the receipt.
-func (b *Bot) deliver(ctx context.Context, d Delivery) {
+func (b *Bot) deliver(ctx context.Context, d Delivery) (again time.Time) {
 	calls, done := context.WithTimeout(ctx, b.Lease*4/5)
 	r := b.attempt(calls, d)
 	done()
@@ -77,18 +133,22 @@ func (b *Bot) deliver(ctx context.Context, d Delivery) {
 	if err := b.Outbox.Delivered(ctx, d, r); err != nil {
 		b.Logger.WarnContext(ctx, "a receipt could not be stored", "subject", d.Subject, "error", err)
 	}
+	return r.RetryAt
 }
 
 func (b *Bot) attempt(ctx context.Context, d Delivery) Receipt {
 	if user, ok := strings.CutPrefix(d.Subject, "home/"); ok {
 		return b.deliverHome(ctx, d, user)
 	}
+	if kind, id, rest, ok := parseSubject(d.Subject); ok && kind == "approval" && rest[0] == "people" {
+		return b.deliverPeople(ctx, d, id)
+	}
 	msg, later, err := b.render(ctx, d)
 	switch {
 	case isGone(err):
 		return Receipt{Version: d.Version, PostedTS: d.PostedTS, Gone: true}
 	case err != nil:
-		return b.failed(d, err)
+		return b.failed(d, "", err)
 	case msg == nil:
 		return Receipt{Version: d.Version, PostedTS: d.PostedTS, Hash: d.Hash}
 	}
@@ -112,6 +172,9 @@ func (b *Bot) render(ctx context.Context, d Delivery) (msg *card.Message, later 
 	kind, id, rest, ok := parseSubject(d.Subject)
 	if !ok {
 		return nil, later, agent.ErrNotFound
+	}
+	if kind == "approval" && rest[0] != "card" {
+		return b.renderNote(ctx, d, id, rest)
 	}
 	if kind == "approval" {
 		return b.renderCard(ctx, id)
@@ -177,9 +240,13 @@ func (b *Bot) renderCard(ctx context.Context, id string) (*card.Message, time.Ti
 		return nil, time.Time{}, err
 	}
 	at := b.where(b.lang(&c.Run), c.Run.TS)
+	at.Reworded = wasReworded(work)
 	at.Read, at.Unknown, at.OnlyAsker = readBefore(work, c.Step.N), unknownBefore(work, &c.Step), b.onlyAsker(ctx, c)
+	if err := b.beside(ctx, c, &at); err != nil {
+		return nil, time.Time{}, err
+	}
 	m := b.Card.Approval(c, at)
-	return &m, time.Time{}, nil
+	return &m, b.claimEnds(c), nil
 }
 
 // unknownBefore is an earlier step with the same call whose outcome nobody knows; 0: none.
@@ -196,7 +263,7 @@ func unknownBefore(work *agent.Work, step *agent.Step) int {
 // onlyAsker says that nobody but the requester holds a role that may approve: the
 // card says so at once instead of waiting for nobody.
 func (b *Bot) onlyAsker(ctx context.Context, c *decisions.Case) bool {
-	needs := c.Approval.Current().Requirement
+	needs := c.Approval.Needs()
 	if c.Approval.State != approvals.Pending || needs.SelfApproval {
 		return false
 	}

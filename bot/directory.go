@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -25,8 +26,8 @@ type Directory struct {
 
 	calls  singleflight.Group
 	mu     sync.Mutex
-	people map[string]remembered[*slack.User]
-	groups map[string]remembered[[]string]
+	people shelf[*slack.User]
+	groups shelf[[]string]
 	failed time.Time // the last failed look-up, for health
 }
 
@@ -44,10 +45,10 @@ const settled = time.Second
 
 // NewDirectory makes a Directory.
 func NewDirectory(api *slack.Client, self Self, p func() *policy.Policy, now func() time.Time) *Directory {
-	return &Directory{
-		api: api, self: self, policy: p, now: now,
-		people: map[string]remembered[*slack.User]{}, groups: map[string]remembered[[]string]{},
-	}
+	d := &Directory{api: api, self: self, policy: p, now: now}
+	d.people = shelf[*slack.User]{"user", map[string]remembered[*slack.User]{}, d.user}
+	d.groups = shelf[[]string]{"group", map[string]remembered[[]string]{}, d.members}
+	return d
 }
 
 // Person says who somebody is now.
@@ -56,13 +57,13 @@ func (d *Directory) Person(ctx context.Context, who policy.Actor, fresh bool) (p
 	if fresh {
 		age = settled
 	}
-	u, err := recall(ctx, d, d.people, "user/"+who.User, who.User, age, d.user)
+	u, err := recall(ctx, d, &d.people, who.User, age)
 	if err != nil {
 		return policy.Person{}, err
 	}
 	var groups []string
 	for _, g := range d.policy().Usergroups() {
-		members, err := recall(ctx, d, d.groups, "group/"+g, g, age, d.members)
+		members, err := recall(ctx, d, &d.groups, g, age)
 		if err != nil {
 			return policy.Person{}, err
 		}
@@ -76,34 +77,41 @@ func (d *Directory) Person(ctx context.Context, who policy.Actor, fresh bool) (p
 	}, nil
 }
 
+// shelf remembers one kind of look-up.
+type shelf[T any] struct {
+	name  string
+	items map[string]remembered[T]
+	ask   func(context.Context, string) (T, error)
+}
+
 // recall gives what is remembered, or asks Slack once for everybody who asks at the same time.
-func recall[T any](ctx context.Context, d *Directory, in map[string]remembered[T], flight, key string, age time.Duration, ask func(context.Context, string) (T, error)) (T, error) {
+func recall[T any](ctx context.Context, d *Directory, in *shelf[T], key string, age time.Duration) (T, error) {
 	d.mu.Lock()
-	r, ok := in[key]
+	r, ok := in.items[key]
 	d.mu.Unlock()
 	if ok && d.now().Sub(r.at) < age {
 		return r.value, nil
 	}
-	v, err, _ := d.calls.Do(flight, func() (any, error) {
-		value, err := ask(ctx, key)
+	v, err, _ := d.calls.Do(in.name+"/"+key, func() (any, error) {
+		value, err := in.ask(ctx, key)
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if err != nil {
 			d.failed = d.now()
 			return value, err
 		}
-		in[key] = remembered[T]{value, d.now()}
+		in.items[key] = remembered[T]{value, d.now()}
 		return value, nil
 	})
-	if err != nil {
-		var zero T
-		return zero, err
+	value, ok := v.(T)
+	if err == nil && !ok {
+		err = fmt.Errorf("look up %s: no answer", key)
 	}
-	return v.(T), nil
+	return value, err
 }
 
 func (d *Directory) user(ctx context.Context, id string) (*slack.User, error) {
-	u, err := d.api.GetUserInfoContext(ctx, id)
+	u, err := patiently(ctx, func() (*slack.User, error) { return d.api.GetUserInfoContext(ctx, id) })
 	if err != nil {
 		return nil, fmt.Errorf("look up user %s: %w", id, err)
 	}
@@ -111,12 +119,32 @@ func (d *Directory) user(ctx context.Context, id string) (*slack.User, error) {
 }
 
 func (d *Directory) members(ctx context.Context, group string) ([]string, error) {
-	members, err := d.api.GetUserGroupMembersContext(ctx, group)
+	members, err := patiently(ctx, func() ([]string, error) { return d.api.GetUserGroupMembersContext(ctx, group) })
 	if err != nil {
 		return nil, fmt.Errorf("look up usergroup %s: %w", group, err)
 	}
 	return members, nil
 }
+
+// patiently asks once more when Slack asks for a little patience.
+func patiently[T any](ctx context.Context, ask func() (T, error)) (T, error) {
+	v, err := ask()
+	var limited *slack.RateLimitedError
+	if !errors.As(err, &limited) || limited.RetryAfter > mostPatience {
+		return v, err
+	}
+	timer := time.NewTimer(limited.RetryAfter + 10*time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return v, err
+	case <-timer.C:
+		return ask()
+	}
+}
+
+// mostPatience is how long a look-up waits for Slack before it fails.
+const mostPatience = 5 * time.Second
 
 func (d *Directory) standing(u *slack.User) policy.Standing {
 	switch {
@@ -139,7 +167,7 @@ func (d *Directory) Holders(ctx context.Context, roles []string) ([]string, erro
 		role := d.policy().Roles[name]
 		out = append(out, role.Users...)
 		for _, g := range role.Usergroups {
-			members, err := recall(ctx, d, d.groups, "group/"+g, g, memory, d.members)
+			members, err := recall(ctx, d, &d.groups, g, memory)
 			if err != nil {
 				return nil, err
 			}
@@ -155,7 +183,7 @@ func (d *Directory) Holders(ctx context.Context, roles []string) ([]string, erro
 func (d *Directory) KnownName(id string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if r, ok := d.people[id]; ok {
+	if r, ok := d.people.items[id]; ok {
 		return nameOf(r.value)
 	}
 	return ""
@@ -165,7 +193,7 @@ func (d *Directory) KnownName(id string) string {
 func (d *Directory) KnownLocale(id string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if r, ok := d.people[id]; ok {
+	if r, ok := d.people.items[id]; ok {
 		return r.value.Locale
 	}
 	return ""
@@ -184,8 +212,8 @@ func (d *Directory) Forget(event json.RawMessage) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.people, e.User.ID)
-	delete(d.groups, e.Subteam)
+	delete(d.people.items, e.User.ID)
+	delete(d.groups.items, e.Subteam)
 }
 
 // LastFailure is when a look-up failed last; zero when none did.

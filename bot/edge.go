@@ -13,16 +13,20 @@ import (
 
 // Edge is the Web API client: the one place where the tokens are.
 type Edge struct {
-	API *slack.Client
+	API  *slack.Client
+	line *patient
 }
 
 // NewEdge makes a client. An empty address means Slack's own.
 func NewEdge(botToken, appToken, address string, client *http.Client) *Edge {
-	options := []slack.Option{slack.OptionAppLevelToken(appToken), slack.OptionHTTPClient(client)}
+	line := newPatient(client.Transport, address)
+	own := *client
+	own.Transport = line
+	options := []slack.Option{slack.OptionAppLevelToken(appToken), slack.OptionHTTPClient(&own)}
 	if address != "" {
 		options = append(options, slack.OptionAPIURL(address))
 	}
-	return &Edge{API: slack.New(botToken, options...)}
+	return &Edge{API: slack.New(botToken, options...), line: line}
 }
 
 // Self asks who the bot is. The fault says in one sentence what to do.

@@ -38,11 +38,12 @@ func (b *Bot) fillForm(ctx context.Context, viewID, action, user string, meta ca
 	if err != nil {
 		return err
 	}
-	return b.setView(ctx, viewID, b.form(ctx, c, action, user, lang, meta))
+	return b.setView(ctx, viewID, b.form(ctx, c, action, user, meta))
 }
 
 // form draws the form that a press asks for, or says what happened meanwhile.
-func (b *Bot) form(ctx context.Context, c *decisions.Case, action, user, lang string, meta card.ModalMeta) slack.ModalViewRequest {
+func (b *Bot) form(ctx context.Context, c *decisions.Case, action, user string, meta card.ModalMeta) slack.ModalViewRequest {
+	lang := b.langOf(ctx, user)
 	if c.Approval.State != approvals.Pending || meta.Revision != c.Approval.Revision || meta.Digest != c.Approval.Current().Digest {
 		return b.Card.SettledModal(c, nil, lang)
 	}
@@ -88,7 +89,7 @@ func (b *Bot) maySee(ctx context.Context, c *decisions.Case, user string) bool {
 		return true
 	}
 	person, err := b.Directory.Person(ctx, b.actor(user), true)
-	return err == nil && c.Approval.Current().Requirement.MayDecide(person, nil) == nil
+	return err == nil && c.Approval.Needs().MayDecide(person, nil) == nil
 }
 
 func (b *Bot) setView(ctx context.Context, id string, v slack.ModalViewRequest) error {

@@ -31,19 +31,22 @@ func (b *Bot) wishHome(ctx context.Context, user string) error {
 func (b *Bot) deliverHome(ctx context.Context, d Delivery, user string) Receipt {
 	person, err := b.Directory.Person(ctx, b.actor(user), false)
 	if err != nil {
-		return b.failed(d, err)
+		return b.failed(d, "", err)
 	}
 	mine, err := b.waitingFor(ctx, person)
 	if err != nil {
-		return b.failed(d, err)
+		return b.failed(d, "", err)
 	}
 	runs, err := b.Views.RunsOf(ctx, b.Self.Team, b.actor(user), mostOnHome)
 	if err != nil {
-		return b.failed(d, err)
+		return b.failed(d, "", err)
+	}
+	if at := b.pace(ctx, methodHome, "", b.Gaps.Update); !at.IsZero() {
+		return Receipt{RetryAt: at}
 	}
 	view := b.Card.Home(mine, runs, b.where(b.langOf(ctx, user), ""))
 	if _, err := b.API.PublishViewContext(ctx, slack.PublishViewContextRequest{UserID: user, View: view}); err != nil {
-		return b.failed(d, err)
+		return b.failed(d, methodHome, err)
 	}
 	return Receipt{Version: d.Version}
 }
@@ -57,7 +60,7 @@ func (b *Bot) waitingFor(ctx context.Context, person policy.Person) ([]decisions
 	var mine []decisions.Case
 	for i := range all {
 		a := &all[i].Approval
-		if len(mine) < mostOnHome && a.Current().Requirement.MayDecide(person, a.Requesters()) == nil {
+		if len(mine) < mostOnHome && a.Needs().MayDecide(person, a.Requesters()) == nil {
 			mine = append(mine, all[i])
 		}
 	}
@@ -69,6 +72,7 @@ type health struct {
 	mu        sync.Mutex
 	delivered time.Time // the last success
 	failing   time.Time // since when nothing but failures came; zero: the last one worked
+	missed    time.Time // when Slack last dropped events
 	oldest    time.Duration
 }
 
@@ -78,7 +82,7 @@ func (h *health) note(d Delivery, r Receipt) {
 	switch {
 	case r.Error == "" && r.Version > 0:
 		h.delivered, h.failing = r.At, time.Time{}
-	case r.Error != "" && h.failing.IsZero():
+	case r.Error != "" && !r.Place && h.failing.IsZero():
 		h.failing = r.At
 	}
 	h.oldest = r.At.Sub(d.Since)

@@ -20,6 +20,9 @@ const (
 	actReject   = "approval_reject"
 	actRespond  = "approval_respond"
 	actShow     = "approval_show"
+	actClaim    = "approval_claim"
+	actAgain    = "approval_again"
+	actDisown   = "decision_disown"
 	actStop     = "run_stop"
 	actContinue = "run_continue"
 	actHappened = "uncertain_happened"
@@ -123,7 +126,7 @@ func (b *Bot) pressed(ctx context.Context, p *pressed) socket.Response {
 		Revision: button.Revision, Digest: button.Digest, At: b.Now(),
 	}
 	switch a.ActionID {
-	case actApprove, actHappened, actRun, actGiveUp, actStop, actContinue:
+	case actApprove, actClaim, actAgain, actDisown, actHappened, actRun, actGiveUp, actStop, actContinue:
 		return b.keepClick(ctx, p, click)
 	case actEdit, actReject, actRespond, actShow:
 		return b.openForm(p, a.ActionID, button)

@@ -18,10 +18,16 @@ const metadataType = "countersign"
 
 // send posts or edits one message, within Slack's limits.
 func (b *Bot) send(ctx context.Context, d Delivery, msg *card.Message, hash string) Receipt {
+	if isPerson(d.Channel) {
+		return b.sendDirect(ctx, d, msg, hash)
+	}
 	if d.PostedTS == "" && d.Intended {
 		ts, err := b.findLost(ctx, d)
+		if closedPlace(err) {
+			return b.elsewhere(ctx, d, msg, hash, err)
+		}
 		if err != nil {
-			return b.failed(d, err)
+			return b.failed(d, "", err)
 		}
 		d.PostedTS = ts
 	}
@@ -32,15 +38,18 @@ func (b *Bot) send(ctx context.Context, d Delivery, msg *card.Message, hash stri
 }
 
 func (b *Bot) post(ctx context.Context, d Delivery, msg *card.Message, hash string) Receipt {
-	if wait := b.pace(ctx, "chat.postMessage", d.Channel, b.Gaps.Post); wait > 0 {
-		return Receipt{RetryAt: b.Now().Add(wait)}
+	if at := b.pace(ctx, methodPost, d.Channel, b.Gaps.Post); !at.IsZero() {
+		return Receipt{RetryAt: at}
 	}
 	if err := b.Outbox.Intend(ctx, d, b.Now()); err != nil {
-		return b.failed(d, err)
+		return b.failed(d, "", err)
 	}
 	_, ts, err := b.API.PostMessageContext(ctx, d.Channel, b.options(d, msg, true)...)
+	if closedPlace(err) {
+		return b.elsewhere(ctx, d, msg, hash, err)
+	}
 	if err != nil {
-		return b.failed(d, err)
+		return b.failed(d, methodPost, err)
 	}
 	b.noteProgress(d)
 	if msg.File != nil {
@@ -50,24 +59,33 @@ func (b *Bot) post(ctx context.Context, d Delivery, msg *card.Message, hash stri
 }
 
 func (b *Bot) update(ctx context.Context, d Delivery, msg *card.Message, hash string) Receipt {
-	if wait := b.pace(ctx, "chat.update", "", b.Gaps.Update); wait > 0 {
-		return Receipt{PostedTS: d.PostedTS, Hash: d.Hash, RetryAt: b.Now().Add(wait)}
+	if at := b.pace(ctx, methodUpdate, "", b.Gaps.Update); !at.IsZero() {
+		return Receipt{PostedTS: d.PostedTS, Hash: d.Hash, RetryAt: at}
 	}
 	_, _, _, err := b.API.UpdateMessageContext(ctx, d.Channel, d.PostedTS, b.options(d, msg, false)...)
-	if said(err, "message_not_found") {
+	switch {
+	case said(err, "message_not_found"):
 		return b.vanished(ctx, d, msg, hash)
-	}
-	if err != nil {
-		return b.failed(d, err)
+	case closedPlace(err):
+		return b.elsewhere(ctx, d, msg, hash, err)
+	case err != nil:
+		return b.failed(d, methodUpdate, err)
 	}
 	b.noteProgress(d)
 	return Receipt{Version: d.Version, PostedTS: d.PostedTS, Hash: hash}
 }
 
+// The methods whose limits all replicas share.
+const (
+	methodPost   = "chat.postMessage"
+	methodUpdate = "chat.update"
+	methodHome   = "views.publish"
+)
+
 // vanished: somebody deleted the message. What still waits for people is posted
 // again; what is settled stays deleted.
 func (b *Bot) vanished(ctx context.Context, d Delivery, msg *card.Message, hash string) Receipt {
-	if d.Priority != agent.PriorityCard || !hasButtons(msg) {
+	if isProgress(d.Subject) || !hasButtons(msg) {
 		return Receipt{Version: d.Version, Gone: true}
 	}
 	d.PostedTS = ""
@@ -120,55 +138,59 @@ func (b *Bot) findLost(ctx context.Context, d Delivery) (string, error) {
 	return "", nil
 }
 
+// around lists what was said since the message was first wanted.
 func (b *Bot) around(ctx context.Context, d Delivery) ([]slack.Message, error) {
+	since := fmt.Sprintf("%d.000000", d.Since.Add(-clockSlack).Unix())
 	if d.ThreadTS != "" {
 		messages, _, _, err := b.API.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
-			ChannelID: d.Channel, Timestamp: d.ThreadTS, Limit: 200, IncludeAllMetadata: true,
+			ChannelID: d.Channel, Timestamp: d.ThreadTS, Oldest: since, Limit: mostLooked, IncludeAllMetadata: true,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("look for a lost post: %w", err)
 		}
 		return messages, nil
 	}
-	h, err := b.API.GetConversationHistoryContext(ctx, &slack.GetConversationHistoryParameters{ChannelID: d.Channel, Limit: 100, IncludeAllMetadata: true})
+	h, err := b.API.GetConversationHistoryContext(ctx, &slack.GetConversationHistoryParameters{
+		ChannelID: d.Channel, Oldest: since, Limit: mostLooked, IncludeAllMetadata: true,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("look for a lost post: %w", err)
 	}
 	return h.Messages, nil
 }
 
-// pace takes the next slot of a method; what is left to wait is put off, so that
-// no goroutine sleeps on one channel's limit.
-func (b *Bot) pace(ctx context.Context, method, channel string, gap time.Duration) time.Duration {
-	if gap <= 0 {
-		return 0
-	}
-	wait, err := b.Outbox.Pace(ctx, method, channel, b.Now(), gap)
+// How many messages are looked through for a lost one, and how far Slack's clock
+// may be from ours meanwhile.
+const (
+	mostLooked = 999
+	clockSlack = 10 * time.Minute
+)
+
+// pace takes a slot of a method, or says from when on there may be one. Nobody sleeps
+// here: what is put off is claimed again then, the most urgent first.
+func (b *Bot) pace(ctx context.Context, method, channel string, gap time.Duration) time.Time {
+	now := b.Now()
+	wait, err := b.Outbox.Pace(ctx, method, channel, now, gap)
 	if err != nil || wait <= 0 {
-		return 0
+		return time.Time{} // Slack's own limit stands behind it
 	}
-	if wait <= 2*gap { // the slot is ours: wait for it here
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			return 0
-		case <-ctx.Done():
-		}
-	}
-	return wait
+	return now.Add(wait)
 }
 
-// failed sorts an error: to be tried again when Slack says, later, or never.
-func (b *Bot) failed(d Delivery, err error) Receipt {
+// failed sorts an error of a method: to be tried again when Slack says, later, or never.
+func (b *Bot) failed(d Delivery, method string, err error) Receipt {
 	r := Receipt{PostedTS: d.PostedTS, Hash: d.Hash, Error: err.Error()}
 	var limited *slack.RateLimitedError
 	if errors.As(err, &limited) {
 		r.RetryAt = b.Now().Add(limited.RetryAfter)
-		b.hold(d, r.RetryAt)
+		b.hold(method, r.RetryAt)
 		return r
 	}
-	if said(err, "channel_not_found", "is_archived", "not_in_channel", "restricted_action", "account_inactive", "invalid_blocks", "msg_too_long", "msg_blocks_too_long") {
+	if b.gone.dead() {
+		r.RetryAt = b.Now().Add(slowRetry)
+		return r
+	}
+	if r.Place = closedPlace(err); r.Place || said(err, "invalid_blocks", "msg_too_long", "msg_blocks_too_long") {
 		r.RetryAt = b.Now().Add(slowRetry)
 		r.Gone = d.Attempts >= mostAttempts
 		return r
@@ -184,14 +206,14 @@ const (
 	mostAttempts = 5
 )
 
-func (b *Bot) hold(d Delivery, until time.Time) {
-	method, channel := "chat.update", ""
-	if d.PostedTS == "" {
-		method, channel = "chat.postMessage", d.Channel
+// hold keeps a method from being called by any replica until Slack allows it.
+func (b *Bot) hold(method string, until time.Time) {
+	if method == "" {
+		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	if err := b.Outbox.Hold(ctx, method, channel, until); err != nil {
+	if err := b.Outbox.Hold(ctx, method, "", until); err != nil {
 		b.Logger.WarnContext(ctx, "a limit of Slack could not be stored", "error", err)
 	}
 }
@@ -212,7 +234,7 @@ func said(err error, codes ...string) bool {
 
 // tooSoon paces the edits of one progress message; its last state is never put off.
 func (b *Bot) tooSoon(d Delivery, _ *card.Message) time.Duration {
-	if d.Priority != agent.PriorityProgress || d.PostedTS == "" {
+	if !isProgress(d.Subject) || d.PostedTS == "" {
 		return 0
 	}
 	last, ok := b.pacing.Load(d.Subject)
@@ -222,10 +244,25 @@ func (b *Bot) tooSoon(d Delivery, _ *card.Message) time.Duration {
 	return last.(time.Time).Add(b.Gaps.Progress).Sub(b.Now())
 }
 
+// noteProgress remembers when a progress message was last shown, and forgets those
+// that nothing is put off for any more.
 func (b *Bot) noteProgress(d Delivery) {
-	if d.Priority == agent.PriorityProgress {
-		b.pacing.Store(d.Subject, b.Now())
+	if !isProgress(d.Subject) {
+		return
 	}
+	now := b.Now()
+	b.pacing.Range(func(subject, at any) bool {
+		if now.Sub(at.(time.Time)) > b.Gaps.Progress {
+			b.pacing.Delete(subject)
+		}
+		return true
+	})
+	b.pacing.Store(d.Subject, now)
+}
+
+func isProgress(subject string) bool {
+	kind, _, rest, ok := parseSubject(subject)
+	return ok && kind == "run" && rest[0] == "progress"
 }
 
 func (b *Bot) upload(ctx context.Context, d Delivery, f *card.File) {

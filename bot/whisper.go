@@ -9,6 +9,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"countersign/agent"
+	"countersign/bot/card"
 )
 
 // callTimeout bounds one piece of work that talks to Slack after an acknowledgement.
@@ -28,10 +29,10 @@ func (b *Bot) whisper(ctx context.Context, channel, user, thread, text string) e
 	return nil
 }
 
-// whisperCard shows a private message with blocks.
-func (b *Bot) whisperBlocks(ctx context.Context, channel, user, thread, text string, blocks []slack.Block) error {
+// whisperBlocks shows a private message with blocks.
+func (b *Bot) whisperBlocks(ctx context.Context, channel, user, thread string, m card.Message) error {
 	options := []slack.MsgOption{
-		slack.MsgOptionText(text, false), slack.MsgOptionBlocks(blocks...), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
+		slack.MsgOptionText(m.Text, false), slack.MsgOptionBlocks(m.Blocks...), slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
 	}
 	if thread != "" {
 		options = append(options, slack.MsgOptionTS(thread))
@@ -65,7 +66,7 @@ func (b *Bot) help(ctx context.Context, m message) error {
 		return b.whisper(ctx, m.Channel, m.User, m.ThreadTS, b.Card.Refusal("en", "cannot_check", "", nil))
 	}
 	msg := b.Card.Help(b.langOf(ctx, m.User), b.Tools.Specs(), person)
-	return b.whisperBlocks(ctx, m.Channel, m.User, m.ThreadTS, msg.Text, msg.Blocks)
+	return b.whisperBlocks(ctx, m.Channel, m.User, m.ThreadTS, msg)
 }
 
 func (b *Bot) status(ctx context.Context, m message, runs []agent.Run) error {
@@ -79,7 +80,7 @@ func (b *Bot) status(ctx context.Context, m message, runs []agent.Run) error {
 			return err
 		}
 		msg := b.Card.Status(work, b.where(lang, runs[i].TS))
-		if err := b.whisperBlocks(ctx, m.Channel, m.User, m.root(), msg.Text, msg.Blocks); err != nil {
+		if err := b.whisperBlocks(ctx, m.Channel, m.User, m.root(), msg); err != nil {
 			return err
 		}
 	}

@@ -13,11 +13,13 @@ import (
 	"countersign/approvals"
 	"countersign/approvals/policy"
 	"countersign/internal/audit"
+	"countersign/tools"
 )
 
 // Config wires the door.
 type Config struct {
 	Store     Store
+	Care      Care
 	Directory agent.Directory
 	Gate      *agent.Gate
 	Prompts   *prompts.Prompts
@@ -27,6 +29,9 @@ type Config struct {
 	Lease     time.Duration
 	PerMinute int                 // runs that expiry wakes in a minute; 0: any number
 	Mask      func(string) string // hides secrets in what the record shows
+	Notify    bool                // approvers are told privately of every card
+	Remind    []time.Duration     // before expiry
+	Escalate  time.Duration       // after opening; 0: never
 }
 
 // Door lets verdicts in. It is safe for use by several goroutines and replicas:
@@ -70,6 +75,9 @@ func (d *Door) Decide(ctx context.Context, t Attempt) (Outcome, error) {
 	}
 	for range tries {
 		out, err := d.once(ctx, t, person)
+		if errors.Is(err, ErrLocked) {
+			return d.refuse(ctx, t, nil, "locked", "")
+		}
 		if !errors.Is(err, agent.ErrSettled) {
 			return out, err
 		}
@@ -107,7 +115,7 @@ func (d *Door) objection(ctx context.Context, t Attempt, c *Case, person policy.
 	case !now.Before(a.ExpiresAt):
 		return "settled", string(approvals.Expired), d.expire(ctx, c, now)
 	}
-	needs := a.Current().Requirement
+	needs := a.Needs()
 	requesters := a.Requesters()
 	if r := needs.MayDecide(person, requesters); r != nil {
 		return r.Code, r.Role, nil
@@ -228,6 +236,12 @@ func (d *Door) change(c *Case, on string, decision *approvals.Decision) Change {
 	change := Change{
 		Run: a.Run, Approval: a.ID, Version: a.Version, From: a.State, To: to, LiveAt: now, At: now, Decision: decision,
 		Wishes: append(agent.CardWishes(a, d.Cards, now), progressWish(c, now)),
+	}
+	if decision != nil {
+		change.By = decision.By
+	}
+	if d.Notify || decision != nil && a.Risk == tools.High {
+		change.Wishes = append(change.Wishes, agent.PeopleWish(a, now))
 	}
 	change.Audit = append(change.Audit, d.entry(c, "approval."+on, decision))
 	return change

@@ -5,6 +5,7 @@ package decisions
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"countersign/agent"
@@ -12,6 +13,10 @@ import (
 	"countersign/approvals/policy"
 	"countersign/internal/audit"
 )
+
+// ErrLocked says that a person's decisions do not count until an operator says so;
+// nothing was written.
+var ErrLocked = errors.New("this person is locked")
 
 // Case is an approval with what it is about.
 type Case struct {
@@ -44,12 +49,14 @@ type Change struct {
 	Approval  string          // empty when only a step is settled
 	Version   int64           // that was read: compare-and-set
 	From, To  approvals.State // From is part of the compare-and-set
+	By        policy.Actor    // the person whose act it is: a locked one's is ErrLocked; zero: the scheduler
 	LiveAt    time.Time       // the approval must expire after this instant; zero for expiry itself
 	At        time.Time
 	Revision  *approvals.Revision // a new one, when edited
 	ExpiresAt time.Time           // a new end; zero: as it was
 	Decision  *approvals.Decision
-	Void      bool // the decisions so far no longer count
+	Void      bool         // the decisions so far no longer count
+	VoidOf    policy.Actor // the decisions of this person no longer count; zero: nobody's
 	Steps     []agent.StepChange
 	Open      []approvals.Approval
 	Wake      bool      // the run is given work and rung

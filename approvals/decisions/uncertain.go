@@ -65,6 +65,9 @@ func (d *Door) Settle(ctx context.Context, s Settlement) (Outcome, error) {
 		if errors.Is(err, agent.ErrSettled) {
 			return d.refuseFinding(ctx, s, "settled", string(step.State))
 		}
+		if errors.Is(err, ErrLocked) {
+			return d.refuseFinding(ctx, s, "locked", "")
+		}
 		return Outcome{}, fmt.Errorf("settle step %d of %s: %w", s.Step, s.Run, err)
 	}
 	return Outcome{Case: c}, nil
@@ -112,7 +115,7 @@ func (d *Door) needsOf(ctx context.Context, c *Case) (policy.Requirement, error)
 
 func (d *Door) finding(s Settlement, c *Case, needs policy.Requirement) (Change, error) {
 	now := d.Now()
-	change := Change{Run: c.Run.ID, At: now, Wishes: []agent.Wish{questionWish(c, now), progressWish(c, now)}}
+	change := Change{Run: c.Run.ID, At: now, By: s.Who, Wishes: []agent.Wish{questionWish(c, now), progressWish(c, now)}}
 	if c.Step.Approval != "" {
 		change.Wishes = append(change.Wishes, agent.CardWishes(&c.Approval, d.Cards, now)...)
 	}

@@ -235,6 +235,10 @@ func Stricter(a, b Requirement) Requirement {
 	out.SelfApproval = a.SelfApproval && b.SelfApproval
 	out.EditApproves = a.EditApproves && b.EditApproves
 	out.Confirm = a.Confirm || b.Confirm
+	out.Escalate = slices.DeleteFunc(slices.Clone(a.Escalate), func(role string) bool { return !slices.Contains(b.Escalate, role) })
+	if len(out.Escalate) == 0 {
+		out.Escalate = nil
+	}
 	if a.StepUp == "" {
 		out.StepUp = b.StepUp
 	}
@@ -264,7 +268,7 @@ func implies(these, those []string) bool {
 func Covers(a, b Requirement) bool {
 	j := Stricter(a, b)
 	return j.Quorum == a.Quorum && slices.Equal(j.Approvers, a.Approvers) && len(j.Also) == len(a.Also) &&
-		j.SelfApproval == a.SelfApproval && j.EditApproves == a.EditApproves && j.StepUp == a.StepUp
+		j.SelfApproval == a.SelfApproval && j.EditApproves == a.EditApproves && j.StepUp == a.StepUp && len(j.Escalate) == len(a.Escalate)
 }
 
 func shorter(a, b time.Duration) time.Duration {

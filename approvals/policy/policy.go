@@ -43,6 +43,18 @@ func (p Person) Has(roles []string) bool {
 	return slices.ContainsFunc(p.Roles, func(r string) bool { return slices.Contains(roles, r) })
 }
 
+// Escalated is the requirement when nobody decided for a while: one of the further
+// roles does as well. Everything else stays.
+func (r Requirement) Escalated() Requirement {
+	r.Approvers = slices.Clone(r.Approvers)
+	for _, role := range r.Escalate {
+		if !slices.Contains(r.Approvers, role) {
+			r.Approvers = append(r.Approvers, role)
+		}
+	}
+	return r
+}
+
 // Requirement is what must be met before a call may run.
 type Requirement struct {
 	Approvers    []string      `json:"approvers"`      // roles, one of which is needed; none: nobody can approve
@@ -51,7 +63,8 @@ type Requirement struct {
 	TTL          time.Duration `json:"ttl"`
 	SelfApproval bool          `json:"self_approval,omitempty"`
 	EditApproves bool          `json:"edit_approves,omitempty"`
-	Confirm      bool          `json:"confirm,omitempty"` // the button asks once more
-	StepUp       string        `json:"step_up,omitempty"` // "" or totp
-	Rule         string        `json:"rule,omitempty"`    // which rule said so
+	Confirm      bool          `json:"confirm,omitempty"`  // the button asks once more
+	StepUp       string        `json:"step_up,omitempty"`  // "" or totp
+	Escalate     []string      `json:"escalate,omitempty"` // roles that may decide too when nobody did for a while
+	Rule         string        `json:"rule,omitempty"`     // which rule said so
 }

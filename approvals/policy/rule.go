@@ -207,6 +207,7 @@ func typeName(v ref.Val) string {
 func (c *compiled) apply(needs Requirement) Requirement {
 	if c.Approvers != nil {
 		needs.Approvers = slices.Clone(c.Approvers)
+		needs.Escalate = nil // who named its approvers meant them
 	}
 	if c.Quorum > 0 {
 		needs.Quorum = c.Quorum

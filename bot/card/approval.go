@@ -21,7 +21,7 @@ func (r *Renderer) Approval(c *decisions.Case, w Where) Message {
 	if a.State == approvals.Pending {
 		m.Blocks = p.pending(c, w)
 	} else {
-		m.Blocks = p.settled(c)
+		m.Blocks = append(append(p.settled(c), p.askAgain(c)...), p.witness(w)...)
 	}
 	return m
 }
@@ -87,6 +87,7 @@ func (p pen) pending(c *decisions.Case, w Where) []slack.Block {
 	if hides {
 		out = append(out, note(p.hidden(c)))
 	}
+	out = append(out, p.meanwhile(c, w)...)
 	out = append(out, note(p.needs(c, w)), p.buttons(c, hides))
 	return out
 }
@@ -250,7 +251,7 @@ func (p pen) hidden(c *decisions.Case) string {
 // needs says who may decide, who did so far, and until when.
 func (p pen) needs(c *decisions.Case, w Where) string {
 	a := &c.Approval
-	needs := a.Current().Requirement
+	needs := a.Needs()
 	said := p.say("card.nobody")
 	if len(needs.Approvers) > 0 {
 		said = p.say("card.needs", "roles", p.roles(needs.Approvers))
@@ -264,6 +265,12 @@ func (p pen) needs(c *decisions.Case, w Where) string {
 	if !needs.SelfApproval && len(needs.Approvers) > 0 {
 		said += p.say("gap") + p.say("card.noself", "asker", person(c.Run.Asker))
 	}
+	if a.Escalated.IsZero() && len(needs.Escalate) > 0 {
+		said += p.say("gap") + p.say("card.escalate", "roles", p.roles(needs.Escalate))
+	}
+	if w.Reworded {
+		said += "\n" + p.say("card.reworded")
+	}
 	if w.OnlyAsker {
 		said += "\n" + p.say("card.onlyasker")
 	}
@@ -272,7 +279,7 @@ func (p pen) needs(c *decisions.Case, w Where) string {
 
 func (p pen) buttons(c *decisions.Case, hides bool) slack.Block {
 	a := &c.Approval
-	value := Button{Approval: a.ID, Revision: a.Revision, Digest: a.Current().Digest, Run: a.Run, Step: a.Step}
+	value := value(a)
 	first := button("approval_approve", p.say("button.approve"), value).WithStyle(slack.StylePrimary)
 	if a.Revision > 1 || a.Current().Requirement.Confirm {
 		first.WithConfirm(p.confirm("confirm.approve"))
@@ -284,6 +291,7 @@ func (p pen) buttons(c *decisions.Case, hides bool) slack.Block {
 		button("approval_edit", p.say("button.edit"), value),
 		button("approval_reject", p.say("button.reject"), value).WithStyle(slack.StyleDanger),
 		button("approval_respond", p.say("button.respond"), value),
+		button("approval_claim", p.say("button.claim"), value),
 	)
 }
 

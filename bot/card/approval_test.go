@@ -171,7 +171,7 @@ func TestPressIsReadBack(t *testing.T) {
 			found++
 		}
 	}
-	if found != 4 {
+	if found != 5 {
 		t.Errorf("%d buttons", found)
 	}
 	meta, err := card.ParseModalMeta(renderer(t).RejectModal(c, "en").PrivateMetadata)

@@ -14,6 +14,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"countersign/agent"
+	"countersign/approvals/decisions"
 	"countersign/approvals/policy"
 	"countersign/bot/slacktext"
 	"countersign/bot/words"
@@ -59,6 +60,11 @@ type Where struct {
 	Thread    string
 	Read      []string                  // what the run has read that the asker did not write
 	Unknown   int                       // number of an earlier step: the same call, and nobody knows whether it happened; 0: none
+	Rejected  *decisions.Case           // the same call, rejected within a day before; nil: none
+	Head      string                    // the record's last entry about the approval, as NUMBER:HASH
+	Link      string                    // to the thread; empty: not known
+	Locked    bool                      // the reader's decisions do not count
+	Reworded  bool                      // the asker edited the request after this was asked
 	OnlyAsker bool                      // nobody but the asker holds a role that may approve
 	Approvers map[string][]policy.Actor // by approval id: whose approval let the call run
 }

@@ -5,6 +5,7 @@ import (
 
 	"countersign/approvals"
 	"countersign/approvals/decisions"
+	"countersign/approvals/policy"
 	"countersign/bot/slacktext"
 )
 
@@ -20,6 +21,11 @@ func (p pen) refusal(reason, detail string, c *decisions.Case) string {
 		return p.whatHappened(detail, c)
 	case "not_approver":
 		return p.say(reason, "role", p.roles(strings.Split(detail, " or ")))
+	case "claimed":
+		if detail != "" {
+			return p.say(reason, "who", person(policy.Actor{User: detail}))
+		}
+		return p.say("claimed.lost")
 	case "bad_edit":
 		return p.say(reason, "detail", codeUpTo(p.mask(detail), 500))
 	}

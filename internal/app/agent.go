@@ -32,17 +32,17 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		return err
 	}
 	a.agent, err = agent.New(agent.Config{
-		Store: a.ports, Model: a.model(), Small: a.small(), Gate: a.gate, Directory: directory,
+		Store: a.ports, Model: a.counted(a.model(), a.cfg.Model.Name), Small: a.counted(a.small(), a.cfg.Model.Small), Gate: a.gate, Directory: directory,
 		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: directory},
 		Prompts: a.prompts, Now: a.now, Logger: a.log, Owner: a.owner, Lease: a.lease(), Limits: limitsOf(a.cfg),
 		OutputChars: a.cfg.Limits.ToolOutputChars, Name: a.slack.self.Name, House: house, Cards: string(a.cfg.Slack.ApprovalsChannel),
-		OpenPerRun: a.cfg.Limits.OpenApprovals.PerRun, OpenPerAsker: a.cfg.Limits.OpenApprovals.PerAsker, Price: priceOf(a.cfg.Model.Price), Mask: a.mask, Stopping: a.stopping,
+		OpenPerRun: a.cfg.Limits.OpenApprovals.PerRun, OpenPerAsker: a.cfg.Limits.OpenApprovals.PerAsker, Notify: a.cfg.Approvals.Notify == "dm", Price: priceOf(a.cfg.Model.Price), Mask: a.mask, Stopping: a.stopping,
 	})
 	if err != nil {
 		return err
 	}
 	a.door = decisions.New(decisions.Config{
-		Store: a.ports, Directory: directory, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
+		Store: a.ports, Care: a.ports, Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: directory, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
 		Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	})
 	a.slack.directory = directory

@@ -23,6 +23,7 @@ import (
 	"countersign/bot/socket"
 	"countersign/internal/config"
 	"countersign/internal/id"
+	"countersign/internal/metrics"
 	"countersign/internal/queue"
 	"countersign/internal/schedule"
 	"countersign/internal/store"
@@ -51,6 +52,7 @@ type App struct {
 	log  *slog.Logger
 	stop cleanups
 
+	metrics  *metrics.Set
 	store    *store.Store
 	ports    Ports
 	queue    *queue.Queue
@@ -71,13 +73,7 @@ type App struct {
 // New opens and wires everything; nothing runs yet. What it opened before an
 // error it closes again.
 func New(ctx context.Context, cfg *config.Config, opt Options) (*App, error) {
-	a := &App{cfg: cfg, opt: opt, now: opt.Now, log: opt.Logger, owner: ownerID()}
-	if a.now == nil {
-		a.now = time.Now
-	}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
-	}
+	a := bare(cfg, opt)
 	for _, step := range []func(context.Context) error{
 		a.wireDatabase, a.wireTools, a.wireSlack, a.wireAgent, a.wireBot, a.wireSchedule,
 	} {
@@ -103,7 +99,7 @@ func (a *App) Run(ctx context.Context) error {
 			a.log.Warn("stopping", "error", err)
 		}
 	}()
-	if err := a.queue.Start(ctx, a.agent.Advance); err != nil {
+	if err := a.queue.Start(ctx, a.advance); err != nil {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -128,6 +124,15 @@ const stopTimeout = 15 * time.Second
 
 // Status says what is connected, for readiness.
 func (a *App) Status() socket.Status { return a.socket.Status() }
+
+// Addr is where health is served; empty: nowhere.
+func (a *App) Addr() string { return a.cfg.HTTP.Addr }
+
+// Failing says that the latest posts to Slack failed.
+func (a *App) Failing() bool { return !a.bot.Failing().IsZero() }
+
+// SlackSkew is how far our clock is ahead of Slack's; false when not known.
+func (a *App) SlackSkew() (time.Duration, bool) { return a.slack.edge.Skew() }
 
 // Store is the open database, for commands and tests.
 func (a *App) Store() *store.Store { return a.store }

@@ -9,6 +9,7 @@ import (
 	"countersign/bot/card"
 	"countersign/bot/socket"
 	"countersign/bot/words"
+	"countersign/internal/metrics"
 	"countersign/internal/schedule"
 )
 
@@ -23,11 +24,12 @@ func (a *App) wireBot(_ context.Context) error {
 		Private: func(tool string) bool { t, ok := a.registry.Get(tool); return ok && t.Spec().Private },
 	}
 	a.bot = bot.New(bot.Config{
-		API: a.slack.edge.API, Self: a.slack.self, Agent: a.agent, Door: a.door, Outbox: a.ports, Clicks: a.ports, Views: a.ports,
+		API: a.slack.edge.API, Self: a.slack.self, Agent: a.agent, Door: a.door, Outbox: a.ports, Places: a.ports, Clicks: a.ports, Views: a.ports, Marks: a.ports,
 		Directory: a.slack.directory, Tools: a.registry, Words: catalogue, Card: renderer, Now: a.now, Logger: a.log, Owner: a.owner,
-		Channels: idsOf(a.cfg.Slack.Channels), AllReplies: a.cfg.Slack.ThreadReplies == "all", Language: a.cfg.Slack.Language, Gaps: a.gaps(), Lease: a.deliveryLease(),
+		Channels: idsOf(a.cfg.Slack.Channels), Cards: string(a.cfg.Slack.ApprovalsChannel), Notify: a.cfg.Approvals.Notify == "dm", AllReplies: a.cfg.Slack.ThreadReplies == "all", Language: a.cfg.Slack.Language, Gaps: a.gaps(), Lease: a.deliveryLease(),
 	})
 	a.socket = socket.New(socket.Config{Open: a.slack.edge.Open(), Handle: a.bot.Handle, Logger: a.log, Now: a.now})
+	a.metrics.Watch(metrics.Sources{Census: a.store.Census, Socket: a.socket.Status, Now: a.now})
 	return nil
 }
 
@@ -65,6 +67,8 @@ func (a *App) deliveryLease() time.Duration {
 func (a *App) wireSchedule(context.Context) (err error) {
 	a.schedule, err = schedule.New(schedule.Config{Elect: a.store, Owner: a.owner, Now: a.now, Logger: a.log}, schedule.Job{
 		Name: "expire", Every: a.cfg.Approvals.Sweep, Run: a.door.ExpireDue,
+	}, schedule.Job{
+		Name: "care", Every: a.cfg.Approvals.Sweep, Run: a.door.CareDue,
 	})
 	return err
 }

@@ -63,7 +63,9 @@ func TestScene9RefundForTwo(t *testing.T) {
 }
 
 // refunded is what the shop paid back for order 9.
-func refunded(s *stage) float64 { return s.amount("SELECT coalesce(sum(amount), 0) FROM refunds WHERE order_id = 9") }
+func refunded(s *stage) float64 {
+	return s.amount("SELECT coalesce(sum(amount), 0) FROM refunds WHERE order_id = 9")
+}
 
 // amount asks the shop's database for one number.
 func (s *stage) amount(query string) float64 {
@@ -132,7 +134,9 @@ func TestOpenApprovalsPerAsker(t *testing.T) {
 	onBoth(t, func(t *testing.T, o apptest.Options) {
 		count := &apptest.Counter{Name: "wipe", Risk: tools.High}
 		o.Extra, o.YAML = []tools.Tool{count}, "limits: {open_approvals: {per_run: 3, per_asker: 2}}\n"
-		call := func(what string) apptest.Call { return apptest.Call{Name: "wipe", Args: `{"thought":"asked","what":"` + what + `"}`} }
+		call := func(what string) apptest.Call {
+			return apptest.Call{Name: "wipe", Args: `{"thought":"asked","what":"` + what + `"}`}
+		}
 		o.Model = apptest.Play(apptest.Turn{Calls: []apptest.Call{call("a"), call("b"), call("c")}}, apptest.Says("Done."))
 		s := start(t, o)
 		ask := s.asks("wipe a, b and c")

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// handler serves liveness and readiness.
+// handler serves liveness, readiness and metrics.
 func (a *App) handler() http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.metrics.Handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if why := a.unready(r.Context()); why != "" {
@@ -33,6 +34,8 @@ func (a *App) unready(ctx context.Context) string {
 	defer cancel()
 	s, now := a.socket.Status(), a.now()
 	switch {
+	case a.bot.Removed():
+		return "the workspace removed the app: install it again and give the new token"
 	case !s.Ready():
 		return "no connection to Slack: " + s.LastError
 	case now.Sub(s.LastFrame) > silence:
@@ -46,6 +49,21 @@ func (a *App) unready(ctx context.Context) string {
 	}
 	if since := a.bot.Failing(); !since.IsZero() && now.Sub(since) > failing {
 		return fmt.Sprintf("every post to Slack has failed for %s", now.Sub(since).Round(time.Second))
+	}
+	if since := a.metrics.ModelFailing(now); !since.IsZero() && now.Sub(since) > failing {
+		return fmt.Sprintf("the model has not been reached for %s", now.Sub(since).Round(time.Second))
+	}
+	return a.overdue(ctx, now)
+}
+
+// overdue says when messages that did not fail stay undelivered all the same.
+func (a *App) overdue(ctx context.Context, now time.Time) string {
+	c, err := a.store.Census(ctx)
+	switch {
+	case err != nil:
+		return "the database does not answer"
+	case !c.Delivery.IsZero() && now.Sub(c.Delivery) > failing:
+		return fmt.Sprintf("messages have waited for %s to be delivered", now.Sub(c.Delivery).Round(time.Second))
 	}
 	return ""
 }

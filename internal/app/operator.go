@@ -20,6 +20,7 @@ import (
 	"countersign/bot/survey"
 	"countersign/internal/config"
 	"countersign/internal/fault"
+	"countersign/internal/metrics"
 	"countersign/internal/queue"
 	"countersign/internal/store"
 	"countersign/tools"
@@ -69,14 +70,14 @@ func (o *Operator) Door(ctx context.Context) (*decisions.Door, bot.Self, error) 
 	}
 	a.gate = &agent.Gate{Tools: a.registry, Policy: func() *policy.Policy { return a.policy }, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
 	return decisions.New(decisions.Config{
-		Store: a.store, Directory: bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now), Gate: a.gate, Prompts: a.prompts,
+		Store: a.store, Care: a.store, Notify: a.cfg.Approvals.Notify == "dm", Directory: bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now), Gate: a.gate, Prompts: a.prompts,
 		Now: a.now, Logger: a.log, Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	}), a.slack.self, nil
 }
 
 // bare is an App of which nothing is wired.
 func bare(cfg *config.Config, opt Options) *App {
-	a := &App{cfg: cfg, opt: opt, now: opt.Now, log: opt.Logger, owner: ownerID()}
+	a := &App{cfg: cfg, opt: opt, now: opt.Now, log: opt.Logger, owner: ownerID(), metrics: metrics.New()}
 	if a.now == nil {
 		a.now = time.Now
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"countersign/approvals/policy"
 	"countersign/internal/config"
@@ -18,6 +19,9 @@ func policyOf(c *config.Config) (*policy.Policy, error) {
 			Approvers: c.Approvals.Approvers, Quorum: c.Approvals.Quorum, TTL: c.Approvals.TTL,
 			SelfApproval: c.Approvals.SelfApproval, EditApproves: c.Approvals.EditApproves, StepUp: stepUp(c.Approvals.StepUp),
 		},
+	}
+	if c.Approvals.Escalate != nil {
+		p.Default.Escalate = c.Approvals.Escalate.To
 	}
 	for name, r := range c.Roles {
 		p.Roles[name] = policy.Role{Users: idsOf(r.Users), Usergroups: idsOf(r.Usergroups), Channels: idsOf(r.Channels)}
@@ -45,6 +49,14 @@ func ruleOf(name string, r config.Rule) policy.Rule {
 		out.AtMost = &policy.AtMost{Count: b.Count, Sum: b.Sum, Limit: b.Limit, Per: b.Per, Within: b.Within}
 	}
 	return out
+}
+
+// escalateAfter is how long a card waits before further roles are asked; 0: they never are.
+func escalateAfter(c *config.Config) time.Duration {
+	if c.Approvals.Escalate == nil {
+		return 0
+	}
+	return c.Approvals.Escalate.After
 }
 
 // stepUp is the second proof that decisions take; "" for none.

@@ -11,8 +11,11 @@ import (
 type Ports interface {
 	agent.Store
 	decisions.Store
+	decisions.Care
 	bot.Outbox
 	bot.Clicks
+	bot.Places
 	bot.Views
+	bot.Marks
 	queue.Leases
 }

@@ -19,7 +19,7 @@ func Default() *Config {
 			ToolTimeout:   10 * time.Second, ToolOutputChars: 1000,
 		},
 		Approvals: Approvals{
-			TTL: time.Hour, Sweep: 5 * time.Second, Quorum: 1,
+			Notify: "none", TTL: time.Hour, Sweep: 5 * time.Second, Quorum: 1,
 			EditApproves: true, StepUp: "none", ResumePerMinute: 60,
 		},
 	}

@@ -19,6 +19,7 @@ type Approvals struct {
 	Sweep           time.Duration   `yaml:"sweep" min:"100ms" doc:"How often expiry is looked for."`
 	Remind          []time.Duration `yaml:"remind" min:"1s" doc:"Reminders, as time before expiry."`
 	Escalate        *Escalation     `yaml:"escalate" doc:"Who else is asked when nobody decides."`
+	Notify          string          `yaml:"notify" enum:"none,dm" doc:"Whether people who may countersign are told of every card by direct message (dm)."`
 	Approvers       []string        `yaml:"approvers" doc:"Roles that may countersign; none: HIGH tools are refused."`
 	Quorum          int             `yaml:"quorum" min:"1" doc:"Distinct people who must approve."`
 	SelfApproval    bool            `yaml:"self_approval" doc:"Whether the requester's own approval counts."`

@@ -92,6 +92,9 @@ func (t *txn) record(c *decisions.Change) error {
 	if err := t.wakeDecided(c); err != nil {
 		return err
 	}
+	if err := t.free(c.By); err != nil {
+		return err
+	}
 	if err := t.moveSteps(c.Steps); err != nil {
 		return err
 	}
@@ -132,6 +135,11 @@ func (t *txn) verdict(c *decisions.Change) error {
 			return err
 		}
 	}
+	if who := c.VoidOf; !who.Zero() {
+		if _, err := t.changed("UPDATE decisions SET void = ? WHERE approval = ? AND by_team = ? AND by_user = ?", true, c.Approval, who.Team, who.User); err != nil {
+			return err
+		}
+	}
 	if c.Revision != nil {
 		if err := t.insertRevision(c.Approval, c.Revision); err != nil {
 			return err
@@ -150,7 +158,11 @@ func (t *txn) moveDecided(c *decisions.Change) error {
 	statement := "UPDATE approvals SET state = ?, version = version + 1, settled_at = " + settledAt
 	args := []any{string(c.To), string(c.To), micros(c.At)}
 	if c.Revision != nil {
-		statement, args = statement+", revision = ?", append(args, c.Revision.N)
+		statement, args = statement+", revision = ?, reminded = 0", append(args, c.Revision.N)
+	}
+	if c.From == approvals.Approved && c.To == approvals.Pending {
+		statement = "UPDATE approvals SET state = ?, version = version + 1, settled_at = 0"
+		args = args[:1]
 	}
 	if !c.ExpiresAt.IsZero() {
 		statement, args = statement+", expires_at = ?", append(args, micros(c.ExpiresAt))

@@ -199,7 +199,7 @@ func TestPace(t *testing.T) {
 			wait(db, "C1", now), wait(other, "C1", now), wait(db, "C2", now), wait(db, "C1", now.Add(500*time.Millisecond)),
 			wait(db, "C1", now.Add(time.Hour)),
 		}
-		want := []time.Duration{0, time.Second, 0, 1500 * time.Millisecond, 0}
+		want := []time.Duration{0, time.Second, 0, 500 * time.Millisecond, 0}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}

@@ -1,0 +1,124 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+)
+
+// place is an event about where we may be.
+func (b *Bot) place(ctx context.Context, m message) error {
+	switch m.Type {
+	case "channel_id_changed":
+		if m.OldChannel == "" || m.NewChannel == "" {
+			return nil
+		}
+		defer b.Poke()
+		return b.Places.MoveChannel(ctx, m.OldChannel, m.NewChannel)
+	case "tokens_revoked":
+		if !slices.Contains(m.Tokens.Bot, b.Self.User) {
+			return nil // a person's token: we use none
+		}
+		fallthrough
+	case "app_uninstalled":
+		b.gone.flag.Store(true)
+		b.Logger.ErrorContext(ctx, "the workspace removed the app; nothing is sent until it is installed again and this process has its new token", "event", m.Type)
+		return nil
+	}
+	if m.Channel == "" {
+		return nil
+	}
+	b.Logger.WarnContext(ctx, "a channel was closed for us", "event", m.Type, "channel", m.Channel)
+	defer b.Poke()
+	return b.Places.CloseChannel(ctx, m.Channel, b.Now())
+}
+
+// Removed says that the workspace removed the app.
+func (b *Bot) Removed() bool { return b.gone.dead() }
+
+// missed says that Slack dropped events because there were too many: what waits is
+// looked through as after a start, not more often than each few minutes.
+func (b *Bot) missed(ctx context.Context) {
+	now := b.Now()
+	b.health.mu.Lock()
+	again := now.Sub(b.health.missed) > missedEvery
+	if again {
+		b.health.missed = now
+	}
+	b.health.mu.Unlock()
+	if again {
+		b.Logger.WarnContext(ctx, "Slack dropped events: this workspace has too many of them; waiting threads are read again")
+		b.background("recovery", recoverTimeout, b.recover)
+	}
+}
+
+const missedEvery = 2 * time.Minute
+
+// reworded tells a run that its request reads differently now, and shows it on the
+// cards that wait.
+func (b *Bot) reworded(ctx context.Context, now *message) error {
+	runs, err := b.Views.OpenRuns(ctx, b.thread(now.Channel, now.root()))
+	if err != nil {
+		return err
+	}
+	for i := range runs {
+		r := &runs[i]
+		if r.MessageTS != now.TS || r.Asker.User != now.User {
+			continue
+		}
+		said := b.reader().Read(typed(now))
+		err := b.tell(ctx, agent.Message{Run: r.ID, Kind: agent.Edited, From: r.Asker, Text: said.Text, TS: now.TS}, "edited/"+now.Channel+"/"+now.TS+"/"+now.Edited.TS)
+		if errors.Is(err, agent.ErrSettled) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return b.redrawCards(ctx, r.ID)
+	}
+	return nil
+}
+
+// redrawCards asks for the cards of a run that still wait.
+func (b *Bot) redrawCards(ctx context.Context, run string) error {
+	work, err := b.Views.Load(ctx, run)
+	if err != nil {
+		return err
+	}
+	now := b.Now()
+	var wishes []agent.Wish
+	for _, a := range work.Approvals {
+		if a.State == approvals.Pending {
+			wishes = append(wishes, agent.CardWishes(a, b.Cards, now)...)
+		}
+	}
+	if len(wishes) == 0 {
+		return nil
+	}
+	if err := b.Outbox.Wish(ctx, wishes, now); err != nil {
+		return fmt.Errorf("show the cards again: %w", err)
+	}
+	b.Poke()
+	return nil
+}
+
+// wasReworded says that the request was edited and the run has not read that yet.
+func wasReworded(work *agent.Work) bool {
+	return slices.ContainsFunc(work.Inbox, func(m agent.Message) bool { return m.Kind == agent.Edited })
+}
+
+// neverBegin remembers a request that was deleted before it was heard: Slack does not
+// promise that the message comes before its deletion.
+func (b *Bot) neverBegin(ctx context.Context, m *message, root string) error {
+	was := m.Previous
+	if was == nil || b.automatic(was) || m.ChannelType != "im" && !b.mentions(was) {
+		return nil
+	}
+	_, err := b.Clicks.SeenEvent(ctx, agent.MessageKey(b.thread(m.Channel, root), m.DeletedTS), b.Now())
+	return err
+}

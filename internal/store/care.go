@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"countersign/agent"
+	"countersign/approvals"
+	"countersign/approvals/decisions"
+	"countersign/approvals/policy"
+	"countersign/internal/audit"
+)
+
+// ids reads a list of ids.
+func (s *Store) ids(ctx context.Context, query string, args ...any) ([]string, error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	var out []string
+	err := s.read.WithContext(ctx).Raw(query, args...).Scan(&out).Error
+	return out, translate(err)
+}
+
+// Unreminded implements decisions.Care.
+func (s *Store) Unreminded(ctx context.Context, now time.Time, before time.Duration, n, limit int) ([]string, error) {
+	at := micros(now)
+	return s.ids(ctx, `SELECT id FROM approvals WHERE state = ? AND expires_at > ? AND expires_at <= ? AND expires_at - opened_at > ?
+		AND reminded <= ? AND claim_until <= ? ORDER BY expires_at LIMIT ?`,
+		string(approvals.Pending), at, at+before.Microseconds(), before.Microseconds(), n, at, limit)
+}
+
+// Unescalated implements decisions.Care.
+func (s *Store) Unescalated(ctx context.Context, now, opened time.Time, limit int) ([]string, error) {
+	return s.ids(ctx, `SELECT id FROM approvals WHERE state = 'pending' AND opened_at <= ? AND expires_at > ? AND escalated_at = 0
+		AND claim_until <= ? ORDER BY opened_at LIMIT ?`, micros(opened), micros(now), micros(now), limit)
+}
+
+// Nudge implements decisions.Care. The version stays: a decision that was begun
+// before still counts.
+func (s *Store) Nudge(ctx context.Context, n decisions.Nudge) error {
+	at := micros(n.At)
+	statement, args := "UPDATE approvals SET reminded = ? WHERE id = ? AND state = 'pending' AND reminded < ?", []any{n.Reminded, n.Approval, n.Reminded}
+	switch {
+	case n.Escalate:
+		statement, args = "UPDATE approvals SET escalated_at = ? WHERE id = ? AND state = 'pending' AND escalated_at = 0", []any{at, n.Approval}
+	case !n.Claimer.Zero():
+		statement = `UPDATE approvals SET claim_team = ?, claim_user = ?, claim_until = ? WHERE id = ? AND state = 'pending'
+			AND (claim_until <= ? OR claim_team = ? AND claim_user = ?)`
+		args = []any{n.Claimer.Team, n.Claimer.User, micros(n.Until), n.Approval, at, n.Claimer.Team, n.Claimer.User}
+	}
+	return s.transact(ctx, func(t *txn) error {
+		if err := t.free(n.Claimer); err != nil {
+			return err
+		}
+		changed, err := t.changed(statement, args...)
+		if err != nil {
+			return err
+		}
+		if changed != 1 {
+			return agent.ErrSettled
+		}
+		if err := t.wishes(n.Wishes); err != nil {
+			return err
+		}
+		return t.audit(n.Audit)
+	})
+}
+
+// Standing implements decisions.Care.
+func (s *Store) Standing(ctx context.Context, who policy.Actor, limit int) ([]string, error) {
+	return s.ids(ctx, `SELECT DISTINCT a.id FROM approvals a JOIN decisions d ON d.approval = a.id
+		WHERE a.state IN ('pending', 'approved') AND d.by_team = ? AND d.by_user = ? AND NOT d.void ORDER BY a.id LIMIT ?`, who.Team, who.User, limit)
+}
+
+// free refuses the act of a person who is locked. Taking the person's row makes an
+// act and a lock come one after the other: what the lock does not find was refused.
+func (t *txn) free(who policy.Actor) error {
+	if who.Zero() {
+		return nil
+	}
+	if err := t.take(personName(who)); err != nil {
+		return err
+	}
+	var n int64
+	if err := t.Raw("SELECT count(*) FROM locks WHERE team = ? AND user_id = ?", who.Team, who.User).Scan(&n).Error; err != nil {
+		return err
+	}
+	if n > 0 {
+		return decisions.ErrLocked
+	}
+	return nil
+}
+
+func personName(who policy.Actor) string { return "person/" + who.Team + "/" + who.User }
+
+// Lock implements decisions.Care.
+func (s *Store) Lock(ctx context.Context, who policy.Actor, why string, entries []audit.Entry) (fresh bool, err error) {
+	err = s.transact(ctx, func(t *txn) error {
+		fresh = false
+		if err := t.take(personName(who)); err != nil {
+			return err
+		}
+		n, err := t.changed("INSERT INTO locks (team, user_id, why, at) VALUES (?, ?, ?, ?) ON CONFLICT (team, user_id) DO NOTHING",
+			who.Team, who.User, clean(why), micros(t.now))
+		if err != nil || n == 0 {
+			return err
+		}
+		fresh = true
+		return t.audit(entries)
+	})
+	return fresh, err
+}
+
+// Unlock lets a person's decisions count again, and forgets wrong codes; false when
+// the person is not locked.
+func (s *Store) Unlock(ctx context.Context, who policy.Actor, e audit.Entry) (was bool, err error) {
+	err = s.transact(ctx, func(t *txn) error {
+		n, err := t.changed("DELETE FROM locks WHERE team = ? AND user_id = ?", who.Team, who.User)
+		if was = n > 0; err != nil || !was {
+			return err
+		}
+		if _, err := t.changed("UPDATE factors SET tries = 0 WHERE team = ? AND user_id = ?", who.Team, who.User); err != nil {
+			return err
+		}
+		return t.audit([]audit.Entry{e})
+	})
+	return was, err
+}
+
+// Locked is a person whose decisions do not count.
+type Locked struct {
+	Who policy.Actor
+	Why string
+	At  time.Time
+}
+
+// LockedPeople lists them, the latest first.
+func (s *Store) LockedPeople(ctx context.Context) ([]Locked, error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	var rows []struct {
+		Team   string
+		UserID string
+		Why    string
+		At     int64
+	}
+	err := s.read.WithContext(ctx).Raw("SELECT team, user_id, why, at FROM locks ORDER BY at DESC, team, user_id").Scan(&rows).Error
+	out := make([]Locked, len(rows))
+	for i, r := range rows {
+		out[i] = Locked{policy.Actor{Team: r.Team, User: r.UserID}, r.Why, instant(r.At)}
+	}
+	return out, translate(err)
+}
+
+// RejectedLike implements bot.Marks: the latest approval of exactly this call that
+// was rejected since an instant, "" when there is none.
+func (s *Store) RejectedLike(ctx context.Context, a *approvals.Approval, since time.Time) (string, error) {
+	found, err := s.ids(ctx, `SELECT a.id FROM approvals a JOIN revisions r ON r.approval = a.id AND r.n = a.revision
+		WHERE a.state = 'rejected' AND a.settled_at > ? AND a.settled_at <= ? AND a.tool = ? AND r.args = ? AND a.id <> ? ORDER BY a.settled_at DESC LIMIT 1`,
+		micros(since), micros(a.OpenedAt), a.Tool, clean(string(a.Current().Args)), a.ID)
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return found[0], nil
+}
+
+// AuditMark implements bot.Marks: the number and hash of the latest entry about an
+// approval, which the card shows so that Slack can witness it.
+func (s *Store) AuditMark(ctx context.Context, run, approval string) (seq int64, hash string, err error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	var h head
+	err = s.read.WithContext(ctx).Raw("SELECT seq, hash FROM audit_entries WHERE run = ? AND approval = ? ORDER BY seq DESC LIMIT 1", run, approval).Scan(&h).Error
+	return h.Seq, h.Hash, translate(err)
+}
+
+// IsLocked implements bot.Marks.
+func (s *Store) IsLocked(ctx context.Context, who policy.Actor) (bool, error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	var n int64
+	err := s.read.WithContext(ctx).Raw("SELECT count(*) FROM locks WHERE team = ? AND user_id = ?", who.Team, who.User).Scan(&n).Error
+	return n > 0, translate(err)
+}
