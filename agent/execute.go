@@ -126,9 +126,9 @@ func (w *worker) effect(ctx context.Context, s *Step) error {
 	case s.State == StepExecuting && s.Epoch != w.lease.Epoch:
 		return w.takeOver(ctx, s)
 	case s.State == StepAllowed && s.Approval != "":
-		return w.redeem(ctx, s, StepAllowed)
+		return w.redeem(ctx, s)
 	case s.State == StepUncertain && w.open[s.Approval] != nil && w.open[s.Approval].State == approvals.Approved:
-		return w.redeem(ctx, s, StepUncertain)
+		return w.redeem(ctx, s)
 	case s.State == StepAllowed && s.Effects:
 		next := *s
 		next.Executed = s.Proposed

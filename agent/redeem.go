@@ -13,7 +13,7 @@ import (
 
 // redeem uses an approval up, once: what it was given for is computed again, and
 // if all of it is the same the step executes with the arguments that were shown.
-func (w *worker) redeem(ctx context.Context, s *Step, from StepState) error {
+func (w *worker) redeem(ctx context.Context, s *Step) error {
 	a := w.open[s.Approval]
 	if a == nil || a.State != approvals.Approved {
 		return fmt.Errorf("run %s step %d: %w", w.run.ID, s.N, ErrSettled)
@@ -24,10 +24,10 @@ func (w *worker) redeem(ctx context.Context, s *Step, from StepState) error {
 		return err
 	}
 	if passed.Refusal != nil {
-		return w.withdraw(ctx, s, a, from, passed.Refusal)
+		return w.withdraw(ctx, s, a, passed.Refusal)
 	}
 	if why != "" {
-		return w.lapse(ctx, s, a, from, passed, why)
+		return w.lapse(ctx, s, a, passed, why)
 	}
 	next := *s
 	next.Executed = r.Args
@@ -92,8 +92,8 @@ func summaryOf(p *tools.Preview) string {
 
 // withdraw settles a step whose approval is worth nothing any more. A step whose
 // first outcome is unknown stays so: it is asked about again.
-func (w *worker) withdraw(ctx context.Context, s *Step, a *approvals.Approval, from StepState, f *tools.Failure) error {
-	if from == StepUncertain {
+func (w *worker) withdraw(ctx context.Context, s *Step, a *approvals.Approval, f *tools.Failure) error {
+	if s.State == StepUncertain {
 		return w.stillUnknown(ctx, s, a, f.Message)
 	}
 	next := *s
@@ -113,18 +113,18 @@ func (w *worker) stillUnknown(ctx context.Context, s *Step, a *approvals.Approva
 
 // lapse lets an approval go because what it was given for changed, and asks again
 // with what is true now. A second lapse of one run stops with a question to the person.
-func (w *worker) lapse(ctx context.Context, s *Step, a *approvals.Approval, from StepState, p Passed, why string) error {
+func (w *worker) lapse(ctx context.Context, s *Step, a *approvals.Approval, p Passed, why string) error {
 	w.run.Counters.Lapses++
 	next := *s
 	switch {
-	case from == StepUncertain:
+	case s.State == StepUncertain:
 		return w.stillUnknown(ctx, s, a, why)
 	case w.run.Counters.Lapses > 1:
 		return w.lapseTwice(ctx, s, a, why)
 	}
 	preview, failure := w.a.Gate.Preview(ctx, p.Tool, w.call(s, p.Args, nil))
 	if failure != nil {
-		return w.withdraw(ctx, s, a, from, failure)
+		return w.withdraw(ctx, s, a, failure)
 	}
 	if p.Ruling.Outcome != policy.Ask {
 		p.Ruling.Needs = a.Current().Requirement
@@ -137,7 +137,7 @@ func (w *worker) lapse(ctx context.Context, s *Step, a *approvals.Approval, from
 	fresh.Again, fresh.Why = a.ID, why
 	next.State, next.Approval = StepAwaiting, fresh.ID
 	c := w.lapsed(a, why)
-	c.Steps = []StepChange{{From: from, Step: next}}
+	c.Steps = []StepChange{{From: s.State, Step: next}}
 	w.addApproval(&c, fresh)
 	if err := w.commit(ctx, c, true); err != nil {
 		return err

@@ -28,7 +28,7 @@ type owner struct {
 
 var owners = []owner{
 	{
-		of: "approvals/decisions/...", by: []string{"approvals/decisions/...", "bench/...", "bot/...", "cmd/...", "internal/app/...", "internal/schedule/...", "internal/store/..."},
+		of: "approvals/decisions/...", by: []string{"approvals/decisions/...", "bench/...", "bot/...", "cmd/...", "internal/app/...", "internal/schedule/...", "internal/store/...", "internal/apptest/...", "bench/..."},
 		why: "the only door through which a verdict enters is out of reach of what the model's words reach",
 	},
 	{of: "gorm.io/...", by: []string{"internal/store/..."}, also: true, why: "rows are private to the store"},
@@ -44,7 +44,7 @@ var owners = []owner{
 	{of: "github.com/alecthomas/kong/...", by: []string{"cmd/..."}, why: "command lines are parsed at the edge"},
 	{of: "internal/app/...", by: []string{"cmd/...", "internal/app/...", "internal/demo/...", "internal/apptest/..."}, why: "wiring is the top; nothing builds on it"},
 	{of: "internal/store/...", by: []string{"bench/...", "cmd/...", "internal/app/...", "internal/store/..."}, why: "the domain declares ports and does not know who keeps its rows"},
-	{of: "internal/queue/...", by: []string{"bench/...", "cmd/...", "internal/app/...", "internal/store/...", "internal/queue/..."}, why: "the domain does not know who rings"},
+	{of: "internal/queue/...", by: []string{"bench/...", "cmd/...", "internal/app/...", "internal/store/...", "internal/queue/...", "bench/..."}, why: "the domain does not know who rings"},
 	{of: "migrations/...", by: []string{"cmd/...", "internal/app/...", "internal/store/...", "migrations/..."}, why: "the schema belongs to the store"},
 	{of: "localslack/...", by: []string{"internal/demo/...", "internal/apptest/...", "localslack/..."}, why: "the product knows Slack, not our stand-in for it"},
 	{of: "github.com/chromedp/...", by: nil, why: "a browser is for tests"},
