@@ -122,7 +122,7 @@ const (
 // valueMakers are the functions that may make a package's variable: they give a
 // value that nobody changes afterwards. Functions called must… may too, and
 // functions of the package itself that get nothing but literals.
-var valueMakers = []string{
+var valueMakers = []string{"sync.OnceValue",
 	"errors.New", "fmt.Errorf", "fault.New", "json.RawMessage",
 	"regexp.MustCompile", "reflect.TypeFor", "reflect.TypeOf",
 	"template.Must", "strings.NewReplacer", "big.NewInt", "language.MustParse", "language.NewMatcher",

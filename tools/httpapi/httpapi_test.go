@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -417,7 +417,7 @@ func TestTLS(t *testing.T) {
 	var proto string
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { proto = r.Proto }))
 	s.EnableHTTP2 = true
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // the refused handshake
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // the refused handshake
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	_, err := newTool(t, refund(s.URL)).Call(t.Context(), args(`{"order_id":"7"}`))
