@@ -27,7 +27,9 @@ type Run struct {
 	Asker     policy.Actor // whose rights the run has
 	Request   string       // the asker's words
 	Language  string       // "en" or "zh": of what we say in the channel
-	Origin    string       // slack; later: api, hook, schedule
+	Origin    string       // slack, api, hook, schedule
+	Owner     policy.Actor // who answers for a run whose asker is no person; zero: the asker does
+	Trace     string       // the trace that it belongs to (W3C traceparent); empty: none
 
 	State   RunState
 	Halt    Halt

@@ -31,6 +31,8 @@ func (a *Agent) Start(ctx context.Context, m Mention) (Accepted, error) {
 		Language: m.Language, Origin: orDefault(m.Origin, "slack"), State: Init, Version: a.Prompts.Version(),
 		Limits: a.Limits, NextStep: 1, Wake: 1, ReadyAt: now, CreatedAt: now, UpdatedAt: now,
 	}
+	ctx, span := a.accepting(ctx, &run)
+	defer span.End()
 	first := progressWish(&run, now)
 	first.Priority = PriorityCard // the asker sees at once that they were heard
 	accepted, err := a.Store.Accept(ctx, Incoming{

@@ -173,6 +173,10 @@ func (b *Bot) render(ctx context.Context, d Delivery) (msg *card.Message, later 
 	if !ok {
 		return nil, later, agent.ErrNotFound
 	}
+	if kind == "person" {
+		m := b.Card.Locked(b.langOf(ctx, id))
+		return &m, later, nil
+	}
 	if kind == "approval" && rest[0] != "card" {
 		return b.renderNote(ctx, d, id, rest)
 	}
@@ -294,7 +298,7 @@ func readBefore(work *agent.Work, step int) []string {
 // parseSubject takes a subject apart: kind, id and the rest.
 func parseSubject(subject string) (kind, id string, rest []string, ok bool) {
 	parts := strings.Split(subject, "/")
-	if len(parts) < 3 || parts[0] != "run" && parts[0] != "approval" {
+	if len(parts) < 3 || parts[0] != "run" && parts[0] != "approval" && parts[0] != "person" {
 		return "", "", nil, false
 	}
 	return parts[0], parts[1], parts[2:], true

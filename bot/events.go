@@ -149,16 +149,29 @@ func (b *Bot) deleted(ctx context.Context, m message) error {
 	if m.Previous != nil && m.Previous.ThreadTS != "" {
 		root = m.Previous.ThreadTS
 	}
+	stopped, err := b.stopDeleted(ctx, m, root)
+	if err != nil || stopped {
+		return err
+	}
+	begun, err := b.neverBegin(ctx, &m, root)
+	if err == nil && begun { // it was heard between the two looks
+		_, err = b.stopDeleted(ctx, m, root)
+	}
+	return err
+}
+
+// stopDeleted stops the run of a deleted request; false when there is none.
+func (b *Bot) stopDeleted(ctx context.Context, m message, root string) (bool, error) {
 	runs, err := b.Views.OpenRuns(ctx, b.thread(m.Channel, root))
 	if err != nil {
-		return err
+		return false, err
 	}
 	for i := range runs {
 		if runs[i].MessageTS == m.DeletedTS {
-			return b.tell(ctx, agent.Message{Run: runs[i].ID, Kind: agent.Stop, From: runs[i].Asker, Text: "the request was deleted", TS: m.DeletedTS}, "deleted/"+m.DeletedTS)
+			return true, b.tell(ctx, agent.Message{Run: runs[i].ID, Kind: agent.Stop, From: runs[i].Asker, Text: "the request was deleted", TS: m.DeletedTS}, "deleted/"+m.DeletedTS)
 		}
 	}
-	return b.neverBegin(ctx, &m, root)
+	return false, nil
 }
 
 func (b *Bot) thread(channel, root string) agent.Thread {

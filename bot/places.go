@@ -113,12 +113,12 @@ func wasReworded(work *agent.Work) bool {
 }
 
 // neverBegin remembers a request that was deleted before it was heard: Slack does not
-// promise that the message comes before its deletion.
-func (b *Bot) neverBegin(ctx context.Context, m *message, root string) error {
+// promise that the message comes before its deletion. It says whether it was heard already.
+func (b *Bot) neverBegin(ctx context.Context, m *message, root string) (begun bool, err error) {
 	was := m.Previous
 	if was == nil || b.automatic(was) || m.ChannelType != "im" && !b.mentions(was) {
-		return nil
+		return false, nil
 	}
-	_, err := b.Clicks.SeenEvent(ctx, agent.MessageKey(b.thread(m.Channel, root), m.DeletedTS), b.Now())
-	return err
+	fresh, err := b.Clicks.SeenEvent(ctx, agent.MessageKey(b.thread(m.Channel, root), m.DeletedTS), b.Now())
+	return !fresh, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -131,11 +132,19 @@ func (b *Bot) findLost(ctx context.Context, d Delivery) (string, error) {
 	for i := range messages {
 		m := &messages[i]
 		subject, _ := m.Metadata.EventPayload["subject"].(string)
-		if m.User == b.Self.User && m.Metadata.EventType == metadataType && subject == d.Subject {
+		if m.User == b.Self.User && m.Metadata.EventType == metadataType && sameSubject(subject, d.Subject) {
 			return m.Timestamp, nil
 		}
 	}
 	return "", nil
+}
+
+// sameSubject tells messages of one channel apart. A card is known by its approval:
+// the channel in its name may have had another id when it was posted.
+func sameSubject(a, b string) bool {
+	x, _, isCard := strings.Cut(a, "/card/")
+	y, _, alike := strings.Cut(b, "/card/")
+	return a == b || isCard && alike && x == y
 }
 
 // around lists what was said since the message was first wanted.

@@ -45,6 +45,9 @@ func (s *Server) chatUpdate(c call) (reply, error) {
 		if err != nil {
 			return err
 		}
+		if ch.w.channels[before.Channel].Archived {
+			return refuse("is_inactive")
+		}
 		m = s.edited(before, d, c.args)
 		m = ch.putMessage(m)
 		ch.emitChanged(m, before)

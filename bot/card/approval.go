@@ -31,7 +31,7 @@ func (r *Renderer) Approval(c *decisions.Case, w Where) Message {
 func (r *Renderer) Hides(c *decisions.Case) bool {
 	p := r.pen("")
 	args, err := p.arguments(c.Approval.Current().Args)
-	return err != nil || r.Guarded(c) || !fits(args) || !p.effectFits(c.Approval.Current().Preview)
+	return err != nil || c.Approval.Current().Requirement.StepUp != "" || r.Guarded(c) || !fits(args) || !p.effectFits(c.Approval.Current().Preview)
 }
 
 // Guarded says that the values are for people who may decide alone: the tool is
@@ -244,6 +244,8 @@ func (p pen) hidden(c *decisions.Case) string {
 		return p.say("card.hides.private")
 	case p.r.Guarded(c):
 		return p.say("card.hides.masked")
+	case c.Approval.Current().Requirement.StepUp != "":
+		return p.say("card.hides.code")
 	}
 	return p.say("card.hides.long")
 }

@@ -12,6 +12,7 @@ type Ports interface {
 	agent.Store
 	decisions.Store
 	decisions.Care
+	decisions.Factors
 	bot.Outbox
 	bot.Clicks
 	bot.Places

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -60,6 +61,8 @@ type Options struct {
 	Roles     string                     // lines added to the roles
 	Think     time.Duration              // of the scripted model
 	Sweep     time.Duration              // of leases; 0: two seconds
+	Gaps      bot.Gaps                   // zero: short ones
+	Log       io.Writer                  // what the process logs goes here too; nil: nowhere else
 }
 
 // Process is one running countersign of a world.
@@ -199,9 +202,17 @@ func (w *World) Run() *Process {
 func (w *World) RunBetween(between func(app.Ports) app.Ports) *Process {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
+	gaps := w.opt.Gaps
+	if gaps == (bot.Gaps{}) {
+		gaps = bot.Gaps{Post: 60 * time.Millisecond, Update: 70 * time.Millisecond, Progress: 50 * time.Millisecond}
+	}
+	var log io.Writer = testWriter{w.t}
+	if w.opt.Log != nil {
+		log = io.MultiWriter(log, w.opt.Log)
+	}
 	a, err := app.New(ctx, w.Config(), app.Options{
-		Logger: slog.New(slog.NewTextHandler(testWriter{w.t}, &slog.HandlerOptions{Level: slog.LevelWarn})), Now: w.opt.Now,
-		Gaps:  bot.Gaps{Post: 60 * time.Millisecond, Update: 70 * time.Millisecond, Progress: 50 * time.Millisecond},
+		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})), Now: w.opt.Now,
+		Gaps:  gaps,
 		Lease: w.opt.Lease, Sweep: w.opt.Sweep, Extra: w.opt.Extra, Between: between,
 	})
 	if err != nil {
