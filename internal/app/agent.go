@@ -36,13 +36,13 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: directory},
 		Prompts: a.prompts, Now: a.now, Logger: a.log, Owner: a.owner, Lease: a.lease(), Limits: limitsOf(a.cfg),
 		OutputChars: a.cfg.Limits.ToolOutputChars, Name: a.slack.self.Name, House: house, Cards: string(a.cfg.Slack.ApprovalsChannel),
-		OpenPerRun: a.cfg.Limits.OpenApprovals.PerRun, OpenPerAsker: a.cfg.Limits.OpenApprovals.PerAsker, Notify: a.cfg.Approvals.Notify == "dm", Price: priceOf(a.cfg.Model.Price), Mask: a.mask, Stopping: a.stopping,
+		OpenPerRun: a.cfg.Limits.OpenApprovals.PerRun, OpenPerAsker: a.cfg.Limits.OpenApprovals.PerAsker, Notify: a.cfg.Approvals.Notify == "dm", Price: priceOf(a.cfg.Model.Price), Mask: a.mask, Stopping: a.stopping, Tracer: a.tracer(),
 	})
 	if err != nil {
 		return err
 	}
 	a.door = decisions.New(decisions.Config{
-		Store: a.ports, Care: a.ports, Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: directory, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
+		Store: a.ports, Care: a.ports, Factors: a.ports, Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: directory, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
 		Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	})
 	a.slack.directory = directory
@@ -88,7 +88,7 @@ func (a *App) model() llm.Model {
 		return a.opt.Model
 	}
 	m := a.cfg.Model
-	return openai.New(openai.Config{BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: m.Name, Timeout: m.Timeout, MaxWait: modelWait, Logger: a.log})
+	return openai.New(openai.Config{BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: m.Name, API: openai.API(m.API), Timeout: m.Timeout, MaxWait: modelWait, Logger: a.log})
 }
 
 // small is the model for summaries, where one is named. Without it long outputs are
@@ -98,7 +98,7 @@ func (a *App) small() llm.Model {
 	if m.Small == "" || a.opt.Model != nil {
 		return nil
 	}
-	return openai.New(openai.Config{BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: m.Small, Timeout: m.Timeout, MaxWait: modelWait, Logger: a.log})
+	return openai.New(openai.Config{BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: m.Small, API: openai.API(m.API), Timeout: m.Timeout, MaxWait: modelWait, Logger: a.log})
 }
 
 // modelWait is how long a worker sleeps for a provider that asks for patience; beyond

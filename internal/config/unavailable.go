@@ -11,8 +11,6 @@ type feature struct {
 // setting stops the start: one that is read and then ignored is worse than none.
 // Whoever builds a feature deletes its line.
 var unavailable = []feature{
-	{"model.api", "the Responses API", func(c *Config) bool { return c.Model.API == "responses" }},
-	{"approvals.step_up", "a second proof for decisions", func(c *Config) bool { return c.Approvals.StepUp == "totp" }},
 	{"tools.metrics", "metrics tools", func(c *Config) bool { return c.Tools.Metrics != nil }},
 	{"tools.mcp", "MCP servers", func(c *Config) bool { return len(c.Tools.MCP) > 0 }},
 	{"schedules", "scheduled runs", func(c *Config) bool { return len(c.Schedules) > 0 }},

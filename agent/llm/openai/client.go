@@ -29,6 +29,15 @@ const (
 	ContentOmit    Content = "omit"  // no content at all
 )
 
+// API is one of the two ways to ask OpenAI's models.
+type API string
+
+// The APIs.
+const (
+	Chat      API = "chat"
+	Responses API = "responses"
+)
+
 // Config says which model is called and how.
 type Config struct {
 	BaseURL string            // up to and without "/chat/completions"; empty: OpenAI's
@@ -37,6 +46,7 @@ type Config struct {
 	Timeout time.Duration     // of one attempt; 0: 60 s
 	Headers map[string]string // sent beside ours
 
+	API     API     // empty: Chat
 	Window  int     // the model's context window in tokens; 0: not known
 	Stream  bool    // ask for a stream, for proxies that cut silent connections; the reply is still whole
 	Strict  bool    // send tool schemas in OpenAI's strict form, while the server takes it
@@ -168,7 +178,7 @@ func (m *Client) attempt(ctx context.Context, r llm.Request) (reply llm.Reply, f
 	for range mostHabits {
 		h := m.learned()
 		h.noCap = h.noCap || uncapped
-		reply, failed = m.chat(ctx, r, h)
+		reply, failed = m.call(ctx, r, h)
 		switch {
 		case failed == nil:
 			m.learn(h)
@@ -180,6 +190,13 @@ func (m *Client) attempt(ctx context.Context, r llm.Request) (reply llm.Reply, f
 		}
 	}
 	return reply, failed
+}
+
+func (m *Client) call(ctx context.Context, r llm.Request, h habits) (llm.Reply, *llm.Error) {
+	if m.c.API == Responses {
+		return m.respond(ctx, r, h)
+	}
+	return m.chat(ctx, r, h)
 }
 
 // chat is one call of the chat completions API.
@@ -205,7 +222,7 @@ func (m *Client) failure(ctx context.Context, x *exchange, err error) *llm.Error
 	case errors.As(err, &ours):
 		return ours
 	case errors.Is(err, api.ErrReasoningToolsRequireResponses):
-		return &llm.Error{Kind: llm.Config, Message: "this model takes tools through the Responses API only, which is not supported; choose another model", Err: err}
+		return &llm.Error{Kind: llm.Config, Message: "this model takes tools through the Responses API only; set model.api: responses", Err: err}
 	case x.sent && x.status == 0:
 		return m.unreached(ctx, err)
 	case x.status != 0: // normalised, and still not readable

@@ -14,6 +14,7 @@
 //	llm.Request ─ request.go ─► go-openai ─ exchange.go, outgoing.go ─► server
 //	llm.Reply ◄─ reply.go ── go-openai ◄─ normalise.go (stream.go, failure.go) ◄─ answer
 //
-// The Responses API would be a second way from Client.attempt to the server,
-// beside chat; nothing else here would change.
+// The Responses API is a second way from Client.call to the server, beside chat
+// (responses.go). Nothing is kept at the server: what its models need back, their
+// sealed reasoning, travels with the messages.
 package openai

@@ -26,6 +26,8 @@ type exchange struct {
 	m       *Client
 	request *llm.Request
 	habits  habits
+	// responses: the other of the two APIs is spoken; its messages need no mending.
+	responses bool
 
 	sent   bool
 	status int
@@ -72,8 +74,10 @@ func (x *exchange) prepare(req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if body, err = x.corrected(body); err != nil {
-		return err
+	if !x.responses {
+		if body, err = x.corrected(body); err != nil {
+			return err
+		}
 	}
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	req.GetBody = nil
@@ -134,7 +138,11 @@ func (x *exchange) accept(resp *http.Response, body []byte) ([]byte, error) {
 }
 
 func (x *exchange) normal(resp *http.Response, body []byte) ([]byte, error) {
-	n, err := normalise(body)
+	read := normalise
+	if x.responses {
+		read = normaliseResponse
+	}
+	n, err := read(body)
 	x.usage, x.counts = n.usage, n.counts
 	if err != nil {
 		failed := x.m.inBand(resp, err)
