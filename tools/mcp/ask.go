@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,6 +26,7 @@ type flight struct {
 	tool      string
 	questions []string
 	unclear   bool // something was asked while other calls ran too
+	told      time.Time
 }
 
 // begin registers a call and gives the token under which the server reports progress.
@@ -93,12 +95,25 @@ func question(p *mcp.ElicitParams) string {
 	return text
 }
 
+// progressPace is how often the progress of one call is told.
+const progressPace = 250 * time.Millisecond
+
+// due gives the call of a token, if its progress was not told just now.
+func (s *Server) due(token string) *flight {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.flights[token]
+	if f == nil || time.Since(f.told) < progressPace {
+		return nil
+	}
+	f.told = time.Now()
+	return f
+}
+
 // progressed hands on what a server says about a running call.
 func (s *Server) progressed(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 	token, _ := req.Params.ProgressToken.(string)
-	s.mu.Lock()
-	f := s.flights[token]
-	s.mu.Unlock()
+	f := s.due(token)
 	if f == nil {
 		return
 	}

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // quick is a pace for tests.
 var quick = pace{
 	first: 5 * time.Millisecond, longest: 50 * time.Millisecond, connect: 20 * time.Second,
-	patience: 10 * time.Second, idle: time.Hour, recheck: 10 * time.Millisecond,
+	patience: 10 * time.Second, idle: time.Hour, recheck: 10 * time.Millisecond, settle: time.Millisecond,
 }
 
 // nodeServer gives the command of one of the servers that others wrote.

@@ -17,11 +17,12 @@ type pace struct {
 	patience       time.Duration // of a call that waits for a connection
 	idle           time.Duration // after which a session is tried before it is used
 	recheck        time.Duration // of pins, while a tool is held
+	settle         time.Duration // before a changed list is read: servers announce changes one by one
 }
 
 var defaultPace = pace{
 	first: time.Second, longest: time.Minute, connect: 30 * time.Second,
-	patience: 5 * time.Second, idle: 10 * time.Second, recheck: 15 * time.Second,
+	patience: 5 * time.Second, idle: 10 * time.Second, recheck: 15 * time.Second, settle: 300 * time.Millisecond,
 }
 
 // errClosed ends a session that we close ourselves.
@@ -102,9 +103,20 @@ func (s *Server) watch(ctx context.Context, session *mcp.ClientSession) error {
 		if err := s.dropped(session); err != nil {
 			return err
 		}
+		pause(ctx, s.cfg.pace.settle)
 		if err := s.listAgain(ctx, session); err != nil {
 			return err
 		}
+	}
+}
+
+// pause waits, or until the context is done.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
 	}
 }
 

@@ -73,7 +73,8 @@ func stepFor(length time.Duration) time.Duration {
 		}
 	}
 	const day = 24 * time.Hour
-	return time.Duration(1+length/(usualPoints*day)) * day
+	days := int(length / (usualPoints * day))
+	return time.Duration(days+1) * day
 }
 
 // moment reads the argument at.
