@@ -26,6 +26,8 @@ func (a *Agent) Advance(ctx context.Context, run string) error {
 	}
 	w := &worker{a: a, lease: claimed.Lease, mark: now, moved: true, log: a.Logger.With("run", run)}
 	w.run.ID = run
+	ctx, span := a.working(ctx, claimed)
+	defer span.End()
 	return w.loop(ctx)
 }
 

@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
 	"countersign/agent/llm"
 	"countersign/agent/prompts"
 	"countersign/approvals/policy"
@@ -54,6 +57,7 @@ type Config struct {
 	OpenPerAsker int
 	Notify       bool // approvers are told privately of every card
 	Price        Price
+	Tracer       trace.Tracer        // nil: nothing is traced
 	Mask         func(string) string // hides secrets in what the record shows
 	Stopping     func() bool         // the process is being stopped: give runs back at the next good point; nil: never
 }
@@ -80,6 +84,9 @@ func New(c Config) (*Agent, error) {
 	control, err := controlSchemas()
 	if err != nil {
 		return nil, err
+	}
+	if c.Tracer == nil {
+		c.Tracer = noop.NewTracerProvider().Tracer("")
 	}
 	return &Agent{Config: c, control: control}, nil
 }

@@ -112,7 +112,9 @@ func (w *worker) invoke(ctx context.Context, s *Step, preview *tools.Preview) (t
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	ctx, span := w.calling(ctx, s)
 	result, err := tools.Execute(ctx, t, w.call(s, s.Executed, preview))
+	calledTool(span, err)
 	var known *tools.Failure
 	if err != nil && !s.Effects && !errors.As(err, &known) && errors.Is(err, context.DeadlineExceeded) {
 		return result, &tools.Failure{Code: "timeout", Message: fmt.Sprintf("no answer within %s", timeout)}

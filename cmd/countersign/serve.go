@@ -8,6 +8,7 @@ import (
 	"countersign/internal/config"
 	"countersign/internal/doctor"
 	"countersign/internal/manifest"
+	"countersign/internal/tracing"
 )
 
 type serveCmd struct{}
@@ -24,7 +25,12 @@ func (*serveCmd) Run(e *env) error {
 	for _, w := range cfg.Warnings() {
 		e.log.Warn(w.String())
 	}
-	a, err := app.New(e.ctx, cfg, app.Options{Logger: e.log})
+	traces, flush, err := tracing.Open(e.ctx, e.lookup, version)
+	if err != nil {
+		return err
+	}
+	defer e.end(flush)
+	a, err := app.New(e.ctx, cfg, app.Options{Logger: e.log, Traces: traces})
 	if err != nil {
 		return err
 	}
@@ -57,6 +63,18 @@ func (e *env) examineBriefly(cfg *config.Config) {
 		}
 	}
 }
+
+// end sends what is left of the traces.
+func (e *env) end(flush func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), flushTimeout)
+	defer cancel()
+	if err := flush(ctx); err != nil {
+		e.log.Warn("the last traces could not be sent", "error", err)
+	}
+}
+
+// flushTimeout is how long a stop waits for the collector.
+const flushTimeout = 3 * time.Second
 
 // briefly is how long the checks beside the start may take.
 const briefly = 20 * time.Second

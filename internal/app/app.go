@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"countersign/agent"
@@ -33,12 +34,13 @@ import (
 // Options are what the configuration does not say.
 type Options struct {
 	Logger *slog.Logger
-	Now    func() time.Time // nil: time.Now
-	Gaps   bot.Gaps         // zero fields: what Slack allows
-	Lease  time.Duration    // 0: the queue's default
-	Sweep  time.Duration    // of leases; 0: the queue's default
-	Model  llm.Model        // nil: the configured one
-	Extra  []tools.Tool     // beside the configured ones
+	Now    func() time.Time     // nil: time.Now
+	Gaps   bot.Gaps             // zero fields: what Slack allows
+	Lease  time.Duration        // 0: the queue's default
+	Sweep  time.Duration        // of leases; 0: the queue's default
+	Model  llm.Model            // nil: the configured one
+	Extra  []tools.Tool         // beside the configured ones
+	Traces trace.TracerProvider // nil: nothing is traced
 	// Between stands between the parts and the database, so that tests can let a
 	// process die at any commit; nil: nothing does.
 	Between func(Ports) Ports

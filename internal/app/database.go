@@ -43,7 +43,7 @@ func (a *App) wireDatabase(ctx context.Context) (err error) {
 	if a.opt.Between != nil {
 		a.ports = a.opt.Between(a.store)
 	}
-	a.ports = &observed{Ports: a.ports, set: a.metrics}
+	a.ports = &observed{Ports: a.ports, set: a.metrics, tracer: a.tracer(), log: a.log}
 	a.queue, err = queue.New(queue.Config{
 		DB: a.store.Writer(), Postgres: a.store.URL(), Leases: a.ports, Owner: a.owner, Lease: a.opt.Lease, Sweep: a.opt.Sweep,
 		DatabaseNow: a.store.DatabaseNow, Now: a.now, Logger: a.log,

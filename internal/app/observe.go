@@ -4,8 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"countersign/agent"
 	"countersign/agent/llm"
@@ -18,11 +24,13 @@ import (
 	"countersign/internal/queue"
 )
 
-// observed tells the metrics what was committed. It stands between the parts and
+// observed tells metrics, traces and log what was committed, by ids alone. It stands between the parts and
 // the database, so that no part has to count.
 type observed struct {
 	Ports
-	set *metrics.Set
+	set    *metrics.Set
+	tracer trace.Tracer
+	log    *slog.Logger
 }
 
 // Accept counts runs that start.
@@ -30,6 +38,7 @@ func (o *observed) Accept(ctx context.Context, in agent.Incoming) (agent.Accepte
 	got, err := o.Ports.Accept(ctx, in)
 	if err == nil && got.Started {
 		o.set.RunStarted(in.Run.Origin)
+		o.log.InfoContext(ctx, "run started", "run", got.Run, "origin", in.Run.Origin, "channel", in.Run.Channel, "asker", in.Run.Asker.User)
 	}
 	return got, err
 }
@@ -60,6 +69,11 @@ func (o *observed) Commit(ctx context.Context, f agent.Fence, c agent.Change) (i
 	}
 	if c.Run != nil && agent.RunMachine.Terminal(c.Run.State) {
 		o.set.RunEnded(string(c.Run.State), string(c.Run.Halt), c.Run.Spent.Active)
+		o.log.InfoContext(ctx, "run ended", "run", f.Run, "state", c.Run.State, "halt", c.Run.Halt, "steps", c.Run.Spent.Steps, "active", c.Run.Spent.Active)
+	}
+	for i := range c.Open {
+		a := &c.Open[i]
+		o.log.InfoContext(ctx, "approval opened", "run", a.Run, "approval", a.ID, "tool", a.Tool)
 	}
 	return wake, nil
 }
@@ -71,6 +85,7 @@ func (o *observed) Record(ctx context.Context, c decisions.Change) error {
 	}
 	if d := c.Decision; d != nil {
 		o.set.Decided(string(d.Verdict), way(d.Via))
+		o.log.InfoContext(ctx, "decided", "run", c.Run, "approval", c.Approval, "verdict", d.Verdict, "user", d.By.User, "via", d.Via, "state", c.To)
 	}
 	if c.Approval == "" || c.From != approvals.Pending || c.To == approvals.Pending {
 		return nil
@@ -80,7 +95,18 @@ func (o *observed) Record(ctx context.Context, c decisions.Change) error {
 		return nil //nolint:nilerr // it is recorded; only the measurement is lost
 	}
 	o.set.Settled(string(c.To), c.At.Sub(after.Approval.OpenedAt))
+	o.waited(ctx, &after.Approval, after.Run.Trace)
 	return nil
+}
+
+// waited is the span of the people: from the card to its end, in the run's trace.
+func (o *observed) waited(ctx context.Context, a *approvals.Approval, traced string) {
+	_, span := o.tracer.Start(agent.InTrace(ctx, traced), "approval wait", trace.WithTimestamp(a.OpenedAt), trace.WithAttributes(
+		attribute.String("gen_ai.conversation.id", a.Run), attribute.String("gen_ai.tool.name", a.Tool),
+		attribute.String("countersign.approval", a.ID), attribute.Int("countersign.revision", a.Revision),
+		attribute.String("countersign.verdict", string(a.State)),
+	))
+	span.End(trace.WithTimestamp(a.SettledAt))
 }
 
 // Refuse counts what did not count.
@@ -91,6 +117,7 @@ func (o *observed) Refuse(ctx context.Context, entries []audit.Entry) error {
 		}
 		if e.Kind == "click.refused" && json.Unmarshal([]byte(e.Data), &data) == nil {
 			o.set.Refused(data.Why)
+			o.log.InfoContext(ctx, "a decision did not count", "run", e.Run, "approval", e.Approval, "user", e.User, "via", e.Via, "why", data.Why)
 		}
 	}
 	return o.Ports.Refuse(ctx, entries)
@@ -141,17 +168,23 @@ func (a *App) advance(ctx context.Context, run string) error {
 	return err
 }
 
-// counted counts a model's calls.
+// counted counts and traces a model's calls.
 type counted struct {
 	llm.Model
-	name  string
-	price config.Price
-	set   *metrics.Set
-	now   func() time.Time
+	name   string
+	price  config.Price
+	set    *metrics.Set
+	tracer trace.Tracer
+	now    func() time.Time
 }
 
 // Complete passes on and counts.
 func (c *counted) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
+	ctx, span := c.tracer.Start(ctx, "chat "+c.name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", "openai"),
+		attribute.String("gen_ai.request.model", c.name),
+	))
+	defer span.End()
 	began := time.Now()
 	reply, err := c.Model.Complete(ctx, r)
 	call := metrics.Called{
@@ -168,6 +201,13 @@ func (c *counted) Complete(ctx context.Context, r llm.Request) (llm.Reply, error
 	}
 	call.Cost = priceOf(c.price).Of(call.Usage)
 	c.set.ModelCalled(call)
+	if call.Failure != "" {
+		span.SetStatus(codes.Error, string(call.Failure))
+		span.SetAttributes(attribute.String("error.type", string(call.Failure)))
+	}
+	span.SetAttributes(
+		attribute.Int("gen_ai.usage.input_tokens", call.Usage.Prompt), attribute.Int("gen_ai.usage.output_tokens", call.Usage.Completion),
+	)
 	return reply, err
 }
 
@@ -176,5 +216,13 @@ func (a *App) counted(m llm.Model, name string) llm.Model {
 	if m == nil {
 		return nil
 	}
-	return &counted{Model: m, name: name, price: a.cfg.Model.Price, set: a.metrics, now: a.now}
+	return &counted{Model: m, name: name, price: a.cfg.Model.Price, set: a.metrics, tracer: a.tracer(), now: a.now}
+}
+
+// tracer makes spans; without a provider nobody sees them.
+func (a *App) tracer() trace.Tracer {
+	if a.opt.Traces == nil {
+		return noop.NewTracerProvider().Tracer("")
+	}
+	return a.opt.Traces.Tracer("countersign")
 }

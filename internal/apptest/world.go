@@ -19,6 +19,7 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // for the Postgres of the tests
+	"go.opentelemetry.io/otel/trace"
 
 	"countersign/agent/llm/playbook"
 	"countersign/bot"
@@ -63,6 +64,8 @@ type Options struct {
 	Sweep     time.Duration              // of leases; 0: two seconds
 	Gaps      bot.Gaps                   // zero: short ones
 	Log       io.Writer                  // what the process logs goes here too; nil: nowhere else
+	Level     slog.Level                 // of what goes there; zero: info
+	Traces    trace.TracerProvider       // nil: nothing is traced
 }
 
 // Process is one running countersign of a world.
@@ -211,8 +214,8 @@ func (w *World) RunBetween(between func(app.Ports) app.Ports) *Process {
 		log = io.MultiWriter(log, w.opt.Log)
 	}
 	a, err := app.New(ctx, w.Config(), app.Options{
-		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})), Now: w.opt.Now,
-		Gaps:  gaps,
+		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: w.level()})), Now: w.opt.Now,
+		Gaps: gaps, Traces: w.opt.Traces,
 		Lease: w.opt.Lease, Sweep: w.opt.Sweep, Extra: w.opt.Extra, Between: between,
 	})
 	if err != nil {
@@ -227,6 +230,14 @@ func (w *World) RunBetween(between func(app.Ports) app.Ports) *Process {
 	w.t.Cleanup(p.stop)
 	w.Until("a connection", func() bool { return a.Status().Connected > 0 })
 	return p
+}
+
+// level is warnings alone, unless somebody reads the log.
+func (w *World) level() slog.Level {
+	if w.opt.Log == nil {
+		return slog.LevelWarn
+	}
+	return w.opt.Level
 }
 
 // Stop ends a process as SIGTERM does.

@@ -97,7 +97,8 @@ func headerColumns(f *agent.Fence, c *agent.Change) ([]column, error) {
 			column{"closing", w.Closing}, column{"answer", w.Answer}, column{"system", w.System},
 			column{"version", w.Version}, column{"limits", w.Limits}, column{"spent", w.Spent},
 			column{"counters", w.Counters}, column{"plan", w.Plan}, column{"turns", w.Turns},
-			column{"next_step", w.NextStep}, column{"input_by", w.InputBy}, column{"ended_at", w.EndedAt})
+			column{"next_step", w.NextStep}, column{"input_by", w.InputBy}, column{"ended_at", w.EndedAt},
+			column{"tokens", w.Tokens}, column{"cost", w.Cost})
 	}
 	return append(out, leaseColumns(f, c, ended)...), nil
 }

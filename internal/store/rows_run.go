@@ -42,6 +42,11 @@ type runRow struct {
 	CreatedAt    int64 `gorm:"autoCreateTime:false"`
 	UpdatedAt    int64 `gorm:"autoUpdateTime:false"`
 	EndedAt      int64
+	Trace        string
+	OwnerTeam    string
+	OwnerUser    string
+	Tokens       int64
+	Cost         int64
 }
 
 // TableName names the table.
@@ -60,6 +65,7 @@ func newRunRow(r *agent.Run) (runRow, error) {
 		Turns: r.Turns, NextStep: r.NextStep, Wake: r.Wake, Seen: r.Seen, ReadyAt: micros(r.ReadyAt),
 		LeaseOwner: r.Lease.Owner, LeaseEpoch: r.Lease.Epoch, LeaseUntil: micros(r.Lease.Until), InputBy: micros(r.InputBy),
 		CreatedAt: micros(r.CreatedAt), UpdatedAt: micros(r.UpdatedAt), EndedAt: micros(r.EndedAt),
+		Trace: r.Trace, OwnerTeam: r.Owner.Team, OwnerUser: r.Owner.User, Tokens: int64(r.Spent.Prompt + r.Spent.Completion), Cost: r.Spent.Cost,
 	}, errors.Join(err1, err2, err3, err4)
 }
 
@@ -74,6 +80,7 @@ func (w *runRow) run() (agent.Run, error) {
 		Wake: w.Wake, Seen: w.Seen, ReadyAt: instant(w.ReadyAt),
 		Lease: agent.Lease{Owner: w.LeaseOwner, Epoch: w.LeaseEpoch, Until: instant(w.LeaseUntil)}, InputBy: instant(w.InputBy),
 		CreatedAt: instant(w.CreatedAt), UpdatedAt: instant(w.UpdatedAt), EndedAt: instant(w.EndedAt),
+		Trace: w.Trace, Owner: policy.Actor{Team: w.OwnerTeam, User: w.OwnerUser},
 	}
 	return r, errors.Join(decode(w.Limits, &r.Limits), decode(w.Spent, &r.Spent),
 		decode(w.Counters, &r.Counters), decode(w.Plan, &r.Plan))
