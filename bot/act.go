@@ -95,7 +95,7 @@ func (b *Bot) decide(ctx context.Context, c Click, v approvals.Verdict) (decisio
 	}
 	t := decisions.Attempt{
 		ID: c.ID, Approval: c.Approval, Revision: c.Revision, Digest: c.Digest, Verdict: v,
-		Args: in.Args, Text: in.Text, Who: c.Actor, Via: "slack",
+		Args: in.Args, Text: in.Text, Who: c.Actor, Via: "slack", Proved: in.Proved,
 	}
 	if v == approvals.Approve {
 		current, err := b.Views.Case(ctx, c.Approval)

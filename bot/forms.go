@@ -122,9 +122,13 @@ func (b *Bot) submitted(ctx context.Context, p *pressed) socket.Response {
 	if len(errs) > 0 {
 		return formErrors(errs)
 	}
+	proved, refusal := b.proof(ctx, p, c)
+	if refusal != "" {
+		return formErrors(map[string]string{"code": b.Words.In(b.knownLang(p.User.ID)).Say(refusal)})
+	}
 	click := Click{
 		ID: "form/" + p.User.ID + "/" + p.View.ID + "/" + meta.Digest, Action: p.View.Callback, Actor: b.actor(p.User.ID), Channel: meta.Channel,
-		MessageTS: meta.MessageTS, Approval: meta.Approval, Revision: meta.Revision, Digest: meta.Digest, Input: formInput(p.View, raw), At: b.Now(),
+		MessageTS: meta.MessageTS, Approval: meta.Approval, Revision: meta.Revision, Digest: meta.Digest, Input: formInput(p.View, raw, proved), At: b.Now(),
 	}
 	fresh, err := b.Clicks.SaveClick(ctx, click)
 	if err != nil {
@@ -167,10 +171,31 @@ func reasonOf(v *view) string {
 type form struct {
 	Args string `json:"args,omitempty"`
 	Text string `json:"text,omitempty"`
+	// Proved says that a one-time code was right. The code itself is stored nowhere.
+	Proved bool `json:"proved,omitempty"`
 }
 
-func formInput(v *view, raw string) json.RawMessage {
-	input, err := json.Marshal(form{Args: raw, Text: reasonOf(v)})
+// proof checks the one-time code of a form that asks for one. It takes the database
+// alone, so that a wrong one is said at its field.
+func (b *Bot) proof(ctx context.Context, p *pressed, c *decisions.Case) (proved bool, refusal string) {
+	needs := c.Approval.Current().Requirement
+	if needs.StepUp == "" || p.View.Callback != callShow && (p.View.Callback != callEdit || !needs.EditApproves) {
+		return false, ""
+	}
+	code := ""
+	for _, a := range p.View.State.Values["code"] {
+		code = a.Value
+	}
+	refusal, err := b.Door.Prove(ctx, b.actor(p.User.ID), code)
+	if err != nil {
+		b.Logger.WarnContext(ctx, "a code could not be checked", "error", err)
+		return false, "not_saved"
+	}
+	return refusal == "", refusal
+}
+
+func formInput(v *view, raw string, proved bool) json.RawMessage {
+	input, err := json.Marshal(form{Args: raw, Text: reasonOf(v), Proved: proved})
 	if err != nil {
 		return nil
 	}

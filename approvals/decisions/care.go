@@ -28,7 +28,7 @@ type Care interface {
 	// Standing lists open approvals with a decision of the person that stands.
 	Standing(ctx context.Context, who policy.Actor, limit int) ([]string, error)
 	// Lock makes a person's decisions count no more; false when they did not already.
-	Lock(ctx context.Context, who policy.Actor, why string, entries []audit.Entry) (bool, error)
+	Lock(ctx context.Context, who policy.Actor, why string, wishes []agent.Wish, entries []audit.Entry) (bool, error)
 }
 
 // Nudge is what changes while an approval waits. Exactly one of the three is set.

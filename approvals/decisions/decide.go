@@ -20,6 +20,7 @@ import (
 type Config struct {
 	Store     Store
 	Care      Care
+	Factors   Factors
 	Directory agent.Directory
 	Gate      *agent.Gate
 	Prompts   *prompts.Prompts
@@ -52,6 +53,7 @@ type Attempt struct {
 	Text     string // the reason, or the answer of a respond
 	Who      policy.Actor
 	Via      string // slack, cli
+	Proved   bool   // a one-time code of the person was right just now
 	Unseen   bool   // the card could not show everything: it counts only for somebody who opened all of it
 }
 
@@ -119,6 +121,9 @@ func (d *Door) objection(ctx context.Context, t Attempt, c *Case, person policy.
 	requesters := a.Requesters()
 	if r := needs.MayDecide(person, requesters); r != nil {
 		return r.Code, r.Role, nil
+	}
+	if needs.StepUp != "" && !t.Proved && (t.Verdict == approvals.Approve || t.Verdict == approvals.Edit && needs.EditApproves) {
+		return "code_needed", "", nil
 	}
 	if t.Verdict == approvals.Approve && counted(a, t.Who) {
 		return "counted", "", nil
@@ -221,6 +226,9 @@ func (d *Door) settleStep(change *Change, c *Case, to agent.StepState, code, tex
 }
 
 func (d *Door) decision(t Attempt, revision int) approvals.Decision {
+	if t.Proved {
+		t.Via += ", with a code"
+	}
 	return approvals.Decision{
 		ID: t.ID, Approval: t.Approval, Revision: revision, Verdict: t.Verdict, By: t.Who, Reason: t.Text, Via: t.Via, At: d.Now(),
 	}

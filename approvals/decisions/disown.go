@@ -39,7 +39,8 @@ func (d *Door) lock(ctx context.Context, who policy.Actor, why string, c *Case) 
 	if c != nil {
 		e.Run, e.Step, e.Approval = c.Run.ID, c.Step.N, c.Approval.ID
 	}
-	fresh, err := d.Care.Lock(ctx, who, why, []audit.Entry{e})
+	tell := []agent.Wish{{Subject: "person/" + who.User + "/locked", Channel: who.User, Priority: agent.PriorityProgress, ReadyAt: e.At}}
+	fresh, err := d.Care.Lock(ctx, who, why, tell, []audit.Entry{e})
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", who.User, err)
 	}

@@ -53,6 +53,9 @@ func (d *Door) revise(t Attempt, c *Case, p agent.Passed, preview *tools.Preview
 	if byEditor.Outcome == policy.Ask {
 		needs = policy.Stricter(needs, byEditor.Needs)
 	}
+	if needs.StepUp != "" && !t.Proved {
+		needs.EditApproves = false // the form asked for no code, so the edit can be nobody's approval
+	}
 	r := approvals.Revision{
 		N: a.Revision + 1, Args: p.Args, Requirement: needs, Contract: p.Contract, Preview: preview, By: t.Who, Reason: t.Text, At: d.Now(),
 	}

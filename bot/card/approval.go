@@ -82,7 +82,9 @@ func (p pen) pending(c *decisions.Case, w Where) []slack.Block {
 		}
 		out = append(out, p.effect(a.Current().Preview)...)
 		out = append(out, p.read(w.Read)...)
-		out = append(out, p.reason(c)...)
+		if !w.Hush {
+			out = append(out, p.reason(c)...)
+		}
 	}
 	if hides {
 		out = append(out, note(p.hidden(c)))

@@ -33,6 +33,7 @@ func (r *Renderer) EditModal(c *decisions.Case, lang string) (slack.ModalViewReq
 		blocks = append(blocks, p.inputs(&fields[i])...)
 	}
 	blocks = append(blocks, p.reasonInput("edit.reason", "edit.reason.hint", true))
+	blocks = append(blocks, p.codeInput(needs.StepUp != "" && needs.EditApproves)...)
 	v := p.modal("modal.edit", submit, "approval_edit_modal", blocks...)
 	v.PrivateMetadata = about(c)
 	return v, viewFits(v)

@@ -120,3 +120,12 @@ func (p pen) askAgain(c *decisions.Case) []slack.Block {
 	}
 	return []slack.Block{actions("again", button("approval_again", p.say("button.again"), value(&c.Approval)))}
 }
+
+// codeInput asks for a one-time code, where one is needed.
+func (p pen) codeInput(needed bool) []slack.Block {
+	if !needed {
+		return nil
+	}
+	input := slack.NewPlainTextInputBlockElement(nil, "value").WithMinLength(6).WithMaxLength(12)
+	return []slack.Block{slack.NewInputBlock("code", plain(p.say("code.label"), maxLabel), plain(p.say("code.hint"), maxLabel), input)}
+}

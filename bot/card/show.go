@@ -37,6 +37,7 @@ func (r *Renderer) ShowModal(c *decisions.Case, lang string) (slack.ModalViewReq
 	}
 	blocks = append(blocks, rich(append([]slack.RichTextElement{head}, sheet...)...)...)
 	blocks = append(blocks, note(p.say("show.approve")+"\n"+p.needs(c, Where{})))
+	blocks = append(blocks, p.codeInput(c.Approval.Current().Requirement.StepUp != "")...)
 	v := p.modal("modal.show", "button.approve", "approval_show_modal", blocks...)
 	v.PrivateMetadata = about(c)
 	return v, viewFits(v)

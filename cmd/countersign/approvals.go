@@ -17,6 +17,9 @@ type approvalsCmd struct {
 	List   approvalsListCmd   `cmd:"" help:"List what waits to be countersigned, what expires first first."`
 	Show   approvalsShowCmd   `cmd:"" help:"Show an approval: the full arguments, the effect, who may decide and who did."`
 	Decide approvalsDecideCmd `cmd:"" help:"Approve or reject (approvals.cli must be true); the same rules hold as for a click."`
+	Enroll enrollCmd          `cmd:"" help:"Give a person a second proof for their decisions (approvals.step_up: totp)."`
+	Locked lockedCmd          `cmd:"" help:"List the people whose decisions do not count: disowned ones, or too many wrong codes."`
+	Unlock unlockCmd          `cmd:"" help:"Let a locked person's decisions count again."`
 }
 
 type approvalsListCmd struct {
@@ -120,6 +123,7 @@ type approvalsDecideCmd struct {
 	Verdict string `arg:"" enum:"approve,reject" help:"approve or reject."`
 	By      string `required:"" placeholder:"USER_ID" help:"Slack id of the person who decides; their roles count."`
 	Reason  string `placeholder:"TEXT" help:"Why; the asker and the model are told."`
+	Code    string `placeholder:"CODE" help:"The person's one-time code, where approving takes one."`
 	Yes     bool   `help:"Do not ask whether it is meant."`
 }
 

@@ -25,9 +25,20 @@ func (c *approvalsDecideCmd) decide(e *env, o *app.Operator, shown *decisions.Ca
 	if shown.Run.Installation != self.Team {
 		return fault.New(fault.Invalid, "This approval belongs to the workspace %s, and the bot token to %s.", shown.Run.Installation, self.Team)
 	}
+	who, proved := policy.Actor{Team: self.Team, User: c.By}, false
+	if c.Code != "" {
+		refused, err := door.Prove(e.ctx, who, c.Code)
+		if err != nil {
+			return err
+		}
+		if refused != "" {
+			return fault.New(fault.Forbidden, "It was not counted. %s", refusal(decisions.Outcome{Refused: refused}))
+		}
+		proved = true
+	}
 	out, err := door.Decide(e.ctx, decisions.Attempt{
 		ID: "cli/" + rand.Text(), Approval: shown.Approval.ID, Revision: shown.Approval.Revision, Digest: shown.Approval.Current().Digest,
-		Verdict: verdict, Text: c.Reason, Who: policy.Actor{Team: self.Team, User: c.By}, Via: via(),
+		Verdict: verdict, Text: c.Reason, Who: who, Proved: proved, Via: via(),
 	})
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func (o *Operator) Door(ctx context.Context) (*decisions.Door, bot.Self, error) 
 	}
 	a.gate = &agent.Gate{Tools: a.registry, Policy: func() *policy.Policy { return a.policy }, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
 	return decisions.New(decisions.Config{
-		Store: a.store, Care: a.store, Notify: a.cfg.Approvals.Notify == "dm", Directory: bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now), Gate: a.gate, Prompts: a.prompts,
+		Store: a.store, Care: a.store, Factors: a.store, Notify: a.cfg.Approvals.Notify == "dm", Directory: bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now), Gate: a.gate, Prompts: a.prompts,
 		Now: a.now, Logger: a.log, Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	}), a.slack.self, nil
 }

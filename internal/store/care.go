@@ -93,7 +93,7 @@ func (t *txn) free(who policy.Actor) error {
 func personName(who policy.Actor) string { return "person/" + who.Team + "/" + who.User }
 
 // Lock implements decisions.Care.
-func (s *Store) Lock(ctx context.Context, who policy.Actor, why string, entries []audit.Entry) (fresh bool, err error) {
+func (s *Store) Lock(ctx context.Context, who policy.Actor, why string, wishes []agent.Wish, entries []audit.Entry) (fresh bool, err error) {
 	err = s.transact(ctx, func(t *txn) error {
 		fresh = false
 		if err := t.take(personName(who)); err != nil {
@@ -105,6 +105,9 @@ func (s *Store) Lock(ctx context.Context, who policy.Actor, why string, entries 
 			return err
 		}
 		fresh = true
+		if err := t.wishes(wishes); err != nil {
+			return err
+		}
 		return t.audit(entries)
 	})
 	return fresh, err

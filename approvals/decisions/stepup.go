@@ -1,0 +1,94 @@
+package decisions
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pquerna/otp"
+	"github.com/pquerna/otp/hotp"
+
+	"countersign/agent"
+	"countersign/approvals/policy"
+)
+
+// Factors keeps second proofs. internal/store implements it.
+type Factors interface {
+	// TryCode counts one try of a person's code and gives what it is checked against:
+	// agent.ErrNotFound when the person is not enrolled, ErrLocked when the tries are
+	// used up. Counting comes first, so that no number of tries at once finds more.
+	TryCode(ctx context.Context, who policy.Actor, most int) (Factor, error)
+	// UseCode marks a time step as used and forgets the tries; false when it, or a
+	// later one, was used before.
+	UseCode(ctx context.Context, who policy.Actor, step int64) (bool, error)
+}
+
+// Factor is what a code is checked against.
+type Factor struct {
+	Secret string // base32
+	Tries  int    // with this one
+}
+
+const (
+	mostTries = 5                // codes in a row that may be wrong
+	codeStep  = 30 * time.Second // RFC 6238
+	codeSkew  = 1                // steps that a person's clock may be off
+)
+
+// Prove checks a one-time code: "" when it is right, else a key of the message
+// catalogue. The last wrong try locks the person, as loudly as a disowned decision.
+func (d *Door) Prove(ctx context.Context, who policy.Actor, code string) (refusal string, err error) {
+	f, err := d.Factors.TryCode(ctx, who, mostTries)
+	switch {
+	case errors.Is(err, agent.ErrNotFound):
+		return "code_unenrolled", nil
+	case errors.Is(err, ErrLocked):
+		return "locked", nil
+	case err != nil:
+		return "", fmt.Errorf("read the second proof of %s: %w", who.User, err)
+	}
+	step, err := matching(f.Secret, code, d.Now())
+	if err != nil {
+		return "", fmt.Errorf("the second proof of %s cannot be used; enroll them again", who.User)
+	}
+	if step > 0 {
+		fresh, err := d.Factors.UseCode(ctx, who, step)
+		if err != nil {
+			return "", fmt.Errorf("use a code of %s: %w", who.User, err)
+		}
+		if fresh {
+			return "", nil
+		}
+	}
+	if f.Tries < mostTries {
+		return "code_wrong", nil
+	}
+	if err := d.lock(ctx, who, fmt.Sprintf("%d wrong codes", mostTries), nil); err != nil {
+		return "", err
+	}
+	return "locked", d.voidStanding(ctx, who)
+}
+
+// matching gives the time step whose code this is; 0 when there is none.
+func matching(secret, code string, now time.Time) (int64, error) {
+	code = strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, code)
+	at, found := now.Unix()/int64(codeStep/time.Second), int64(0)
+	for step := at - codeSkew; step <= at+codeSkew; step++ {
+		want, err := hotp.GenerateCodeCustom(secret, uint64(step), hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
+		if err != nil {
+			return 0, err
+		}
+		if subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 {
+			found = step
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/pquerna/otp/totp"
+
+	"countersign/approvals/policy"
+	"countersign/internal/app"
+	"countersign/internal/audit"
+	"countersign/internal/fault"
+)
+
+type enrollCmd struct {
+	User string `arg:"" name:"user-id" help:"Slack id of the person (U…)."`
+}
+
+// Run gives a person a second proof and prints its secret, once and nowhere else.
+func (c *enrollCmd) Run(e *env) error {
+	return e.operate(func(o *app.Operator) error {
+		who, err := e.member(o, c.User)
+		if err != nil {
+			return err
+		}
+		key, err := totp.Generate(totp.GenerateOpts{Issuer: "countersign", AccountName: who.User})
+		if err != nil {
+			return fmt.Errorf("make a secret: %w", err)
+		}
+		entry := audit.Entry{At: e.now(), Kind: "person.enrolled", Team: who.Team, User: who.User, Via: via(), Data: "{}"}
+		if err := o.Store.Enroll(e.ctx, who, key.Secret(), entry); err != nil {
+			return err
+		}
+		fmt.Fprintf(e.out, "Give this to %s alone, over a way that nobody else reads; it is not shown again.\nAn earlier one no longer counts.\n\n%s\n\nsecret: %s\n", who.User, key.URL(), key.Secret())
+		return nil
+	})
+}
+
+type unlockCmd struct {
+	User string `arg:"" name:"user-id" help:"Slack id of the person (U…)."`
+}
+
+// Run lets a locked person's decisions count again.
+func (c *unlockCmd) Run(e *env) error {
+	return e.operate(func(o *app.Operator) error {
+		who, err := e.member(o, c.User)
+		if err != nil {
+			return err
+		}
+		was, err := o.Store.Unlock(e.ctx, who, audit.Entry{At: e.now(), Kind: "person.unlocked", Team: who.Team, User: who.User, Via: via(), Data: "{}"})
+		if err != nil {
+			return err
+		}
+		if !was {
+			return fault.New(fault.NotFound, "%s is not locked.", who.User)
+		}
+		fmt.Fprintf(e.out, "%s may decide again. What was void stays void.\n", who.User)
+		return nil
+	})
+}
+
+type lockedCmd struct{}
+
+// Run lists the people whose decisions do not count.
+func (*lockedCmd) Run(e *env) error {
+	return e.operate(func(o *app.Operator) error {
+		people, err := o.Store.LockedPeople(e.ctx)
+		if err != nil {
+			return err
+		}
+		if len(people) == 0 {
+			fmt.Fprintln(e.out, "nobody is locked")
+			return nil
+		}
+		w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "PERSON\tSINCE\tWHY")
+		for _, l := range people {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", l.Who.User, instant(l.At), l.Why)
+		}
+		return w.Flush()
+	})
+}
+
+// member names a person of the workspace of our token.
+func (e *env) member(o *app.Operator, user string) (policy.Actor, error) {
+	_, self, err := o.Door(e.ctx)
+	if err != nil {
+		return policy.Actor{}, err
+	}
+	return policy.Actor{Team: self.Team, User: user}, nil
+}
