@@ -49,7 +49,8 @@ const mostParallel = 4
 // reads runs the allowed calls without effects and commits their results at once.
 func (w *worker) reads(ctx context.Context) error {
 	var together, alone []int
-	for i, s := range w.steps {
+	for i := range w.steps {
+		s := &w.steps[i]
 		if s.State != StepAllowed || s.Effects || s.Approval != "" {
 			continue
 		}
@@ -59,29 +60,30 @@ func (w *worker) reads(ctx context.Context) error {
 			alone = append(alone, i)
 		}
 	}
-	if len(together)+len(alone) == 0 {
+	which := append(together, alone...)
+	if len(which) == 0 {
 		return nil
 	}
-	next := make([]Step, len(w.steps))
+	next := make([]Step, len(which))
 	var g errgroup.Group
 	g.SetLimit(mostParallel)
-	for _, i := range together {
-		g.Go(func() error { next[i] = w.read(ctx, w.steps[i]); return nil })
+	for k, i := range together {
+		g.Go(func() error { next[k] = w.read(ctx, w.steps[i]); return nil })
 	}
 	_ = g.Wait() // reads report through their steps
-	for _, i := range alone {
-		next[i] = w.read(ctx, w.steps[i])
+	for k, i := range alone {
+		next[len(together)+k] = w.read(ctx, w.steps[i])
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("reads of run %s: %w", w.run.ID, context.Cause(ctx)) // somebody else reads again
 	}
-	w.summarise(ctx, next, append(together, alone...))
+	w.summarise(ctx, next)
 	var c Change
-	for _, i := range append(together, alone...) {
-		w.finished(&w.steps[i], next[i])
-		c.Steps = append(c.Steps, StepChange{From: StepAllowed, Step: next[i]})
-		c.Audit = append(c.Audit, w.entry("step.ended", &next[i], map[string]any{"state": next[i].State, "outcome": next[i].Outcome}))
-		w.steps[i] = next[i]
+	for k, i := range which {
+		w.finished(&w.steps[i], next[k])
+		c.Steps = append(c.Steps, StepChange{From: StepAllowed, Step: next[k]})
+		c.Audit = append(c.Audit, w.entry("step.ended", &next[k], map[string]any{"state": next[k].State, "outcome": next[k].Outcome}))
+		w.steps[i] = next[k]
 	}
 	if err := w.settle(&c); err != nil {
 		return err

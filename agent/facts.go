@@ -37,7 +37,7 @@ func (w *worker) weigh(f *Facts, s *Step) {
 		if a := w.open[s.Approval]; a != nil && a.State == approvals.Approved {
 			f.Runnable = true
 		} else {
-			f.Asking = true
+			f.Unknown = true
 		}
 	}
 }
@@ -58,13 +58,14 @@ const mostDenials = 2
 
 // denials counts the turns in which people refused something.
 func (w *worker) denials() int {
-	turns := map[int]bool{}
-	for _, s := range w.steps {
-		if s.Code == "rejected" || s.Code == "denied_before" {
-			turns[s.Turn] = true
+	n, last := 0, 0
+	for i := range w.steps { // in the order of their turns
+		s := &w.steps[i]
+		if (s.Code == "rejected" || s.Code == "denied_before") && s.Turn != last {
+			n, last = n+1, s.Turn
 		}
 	}
-	return len(turns)
+	return n
 }
 
 // lastCallTokens are kept for the completion of the last call, which sums up.
@@ -93,8 +94,8 @@ func (w *worker) stopped() bool {
 			return true
 		}
 	}
-	for _, s := range w.steps { // a person stopped at an outcome that nobody knows
-		if s.Code == "stopped" {
+	for i := range w.steps { // a person stopped at an outcome that nobody knows
+		if w.steps[i].Code == "stopped" {
 			return true
 		}
 	}
@@ -126,8 +127,8 @@ func (w *worker) mustCheck() bool {
 }
 
 func (w *worker) changedSomething() bool {
-	for _, s := range w.steps {
-		if s.Effects && s.State == StepSucceeded {
+	for i := range w.steps {
+		if s := &w.steps[i]; s.Effects && s.State == StepSucceeded {
 			return true
 		}
 	}
@@ -151,20 +152,24 @@ func (w *worker) lastText() string {
 	return w.turns[len(w.turns)-1].Text
 }
 
+// stepsOf gives the steps of a turn, without copying: steps are in the order of
+// their turns, and mostly the last turn is asked for.
 func (w *worker) stepsOf(turn int) []Step {
-	var out []Step
-	for _, s := range w.steps {
-		if s.Turn == turn {
-			out = append(out, s)
-		}
+	end := len(w.steps)
+	for end > 0 && w.steps[end-1].Turn > turn {
+		end--
 	}
-	return out
+	first := end
+	for first > 0 && w.steps[first-1].Turn == turn {
+		first--
+	}
+	return w.steps[first:end]
 }
 
 // waitsFor is the halt reason of a run whose person did not answer in time.
 func (w *worker) waitsFor() Halt {
-	for _, s := range w.steps {
-		if s.State == StepUncertain {
+	for i := range w.steps {
+		if w.steps[i].State == StepUncertain {
 			return HaltUncertain
 		}
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"countersign/agent/prompts"
 )
@@ -64,12 +65,12 @@ func (w *worker) reflection() (*Note, error) {
 		return nil, nil
 	}
 	var failures []failureLine
-	for _, s := range w.steps {
-		if s.failed() {
-			failures = append(failures, failureLine{s.Tool, cut(sendable(&s), 300), cut(s.Observation, 300)})
+	for i := len(w.steps) - 1; i >= 0 && len(failures) < mostFailuresTold; i-- {
+		if s := &w.steps[i]; s.failed() {
+			failures = append(failures, failureLine{s.Tool, cut(sendable(s), 300), cut(s.Observation, 300)})
 		}
 	}
-	failures = failures[max(0, len(failures)-mostFailuresTold):]
+	slices.Reverse(failures)
 	text, err := w.a.Prompts.Render("reflect", map[string]any{
 		"Failures": failures, "Attempt": w.run.Counters.Heals, "Most": w.run.Limits.SelfHeal,
 	})

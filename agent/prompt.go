@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"strings"
 	"unicode/utf8"
 
 	"countersign/agent/llm"
@@ -12,7 +13,8 @@ import (
 // before is a prefix of it, byte for byte, so that provider caches hit.
 func (w *worker) prompt(notes []Note, closing bool) llm.Request {
 	r := llm.Request{Key: w.run.ID, MaxTokens: w.tokensLeft()}
-	r.Messages = append(r.Messages, llm.Message{Role: llm.System, Text: w.run.System})
+	r.Messages = make([]llm.Message, 1, len(w.turns)+len(w.steps)+len(notes)+spareMessages)
+	r.Messages[0] = llm.Message{Role: llm.System, Text: w.run.System}
 	first := notes
 	if len(w.turns) > 0 {
 		first = w.turns[0].Notes
@@ -24,7 +26,7 @@ func (w *worker) prompt(notes []Note, closing bool) llm.Request {
 			r.Messages = append(r.Messages, noteMessages(w.turns[i].Notes)...)
 		}
 		n := stepsUpTo(rest, w.turns[i].N)
-		r.Messages = append(r.Messages, w.turnMessages(&w.turns[i], rest[:n])...)
+		r.Messages = w.turnMessages(r.Messages, &w.turns[i], rest[:n])
 		rest = rest[n:]
 	}
 	if len(w.turns) > 0 {
@@ -35,6 +37,9 @@ func (w *worker) prompt(notes []Note, closing bool) llm.Request {
 	}
 	return r
 }
+
+// spareMessages is the room for what is neither a reply nor a result.
+const spareMessages = 8
 
 // opening is the request itself, with the thread's history before it.
 func (w *worker) opening(notes []Note) []llm.Message {
@@ -68,13 +73,19 @@ func stepsUpTo(steps []Step, turn int) int {
 	return n
 }
 
-func (w *worker) turnMessages(t *Turn, steps []Step) []llm.Message {
-	out := make([]llm.Message, 1, len(steps)+1)
-	out[0] = llm.Message{Role: llm.Assistant, Text: t.Text, Reasoning: t.Reasoning, Extra: t.Extra}
+// turnMessages adds a reply with its calls, and the result of each.
+func (w *worker) turnMessages(out []llm.Message, t *Turn, steps []Step) []llm.Message {
+	reply := llm.Message{Role: llm.Assistant, Text: t.Text, Reasoning: t.Reasoning, Extra: t.Extra}
+	if len(steps) > 0 {
+		reply.Calls = make([]llm.Call, len(steps))
+	}
 	for i := range steps {
 		s := &steps[i]
-		out[0].Calls = append(out[0].Calls, llm.Call{ID: s.CallID, Name: s.Tool, Arguments: sendable(s), Extra: s.Extra})
-		out = append(out, llm.Message{Role: llm.Tool, CallID: s.CallID, Text: w.result(s)})
+		reply.Calls[i] = llm.Call{ID: s.CallID, Name: s.Tool, Arguments: sendable(s), Extra: s.Extra}
+	}
+	out = append(out, reply)
+	for i := range steps {
+		out = append(out, llm.Message{Role: llm.Tool, CallID: steps[i].CallID, Text: w.result(&steps[i])})
 	}
 	return out
 }
@@ -110,8 +121,7 @@ func (w *worker) prune() bool {
 // sendable is the call's arguments as the model wrote them, unless a strict server
 // would refuse to read them back.
 func sendable(s *Step) string {
-	var object map[string]json.RawMessage
-	if json.Unmarshal([]byte(s.Raw), &object) == nil && object != nil {
+	if strings.HasPrefix(strings.TrimLeft(s.Raw, " \t\r\n"), "{") && json.Valid([]byte(s.Raw)) {
 		return s.Raw
 	}
 	if s.Proposed != nil {

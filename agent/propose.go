@@ -193,8 +193,8 @@ func (w *worker) addApproval(c *Change, a approvals.Approval) {
 
 func (w *worker) awaiting() int {
 	n := 0
-	for _, s := range w.steps {
-		if s.State == StepAwaiting {
+	for i := range w.steps {
+		if w.steps[i].State == StepAwaiting {
 			n++
 		}
 	}
@@ -208,8 +208,8 @@ func (w *worker) call(s *Step, args []byte, preview *tools.Preview) tools.Call {
 
 func (w *worker) privateSources() []string {
 	var out []string
-	for _, s := range w.steps {
-		if s.Private && s.State == StepSucceeded {
+	for i := range w.steps {
+		if s := &w.steps[i]; s.Private && s.State == StepSucceeded {
 			out = append(out, s.Sources...)
 			if len(s.Sources) == 0 {
 				out = append(out, s.Tool)

@@ -16,11 +16,11 @@ const (
 
 // summarise lets the smaller model condense the long outputs among reads. What it
 // costs is on the run's ledger; when it fails, the output is shown in part.
-func (w *worker) summarise(ctx context.Context, steps []Step, which []int) {
+func (w *worker) summarise(ctx context.Context, steps []Step) {
 	if w.a.Small == nil {
 		return
 	}
-	for _, i := range which {
+	for i := range steps {
 		s := &steps[i]
 		if s.Output == "" || s.Tool == ReadOutput || ctx.Err() != nil || w.broke() {
 			continue
