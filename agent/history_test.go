@@ -29,7 +29,8 @@ var errDied = errors.New("the process died here")
 // frail is a process's view of the database: it dies at a commit that the history chose.
 type frail struct {
 	agent.Store
-	left int // commits until death; negative: it lives
+	left   int  // commits until death; negative: it lives
+	before bool // it dies before that commit, never after
 }
 
 func (f *frail) live() error {
@@ -50,7 +51,7 @@ func (f *frail) Commit(ctx context.Context, fence agent.Fence, c agent.Change) (
 	if f.left == 0 {
 		return 0, errDied
 	}
-	if f.left == 1 && fence.Epoch%2 == 0 { // sometimes it dies after its commit
+	if f.left == 1 && !f.before && fence.Epoch%2 == 0 { // sometimes it dies after its commit
 		f.left = 0
 		if _, err := f.Store.Commit(ctx, fence, c); err != nil {
 			return 0, err

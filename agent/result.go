@@ -23,6 +23,7 @@ func (w *worker) succeedWith(s *Step, r tools.Result) {
 	s.Outcome = tools.Digest("outcome", text)
 	s.Summary = cut(firstLine(orDefault(r.Summary, text)), 200)
 	s.Effect, s.Sources = r.Effect, r.Sources
+	s.Attached = attached(s, r)
 	s.Observation = w.edited(s, w.condense(s, text, ""))
 }
 

@@ -20,7 +20,8 @@ type Facts struct {
 	Done     bool // the final answer is there
 	Stopped  bool // somebody who may asked to stop
 	Runnable bool // a step can run, be taken over or be redeemed
-	Asking   bool // a step waits for the asker, or its outcome for a person
+	Unknown  bool // a step's outcome is not known: a person has to say
+	Asking   bool // a step waits for the asker
 	Awaiting bool // a step waits for a countersignature
 	Over     Halt // the person's time to answer is over: what was waited for
 	Limit    bool // the last words after a limit were said, and the asker may give more
@@ -48,6 +49,8 @@ func Route(f Facts) (Next, Halt) {
 		return DoFail, f.Over
 	case f.Runnable:
 		return DoExecute, HaltNone
+	case f.Unknown:
+		return DoPark, HaltUncertain
 	case f.Asking:
 		return DoPark, HaltInput
 	case f.Awaiting:

@@ -166,10 +166,11 @@ type Step struct {
 	Code        string // of a failure or refusal
 	Outcome     string // hash of the observation
 	Sources     []string
-	Approval    string // the id of its latest approval
-	Epoch       int64  // of the worker that executes it
-	Attempts    int    // how often the tool was called
-	Question    string // of a step that asks
+	Approval    string       // the id of its latest approval
+	Epoch       int64        // of the worker that executes it
+	Attempts    int          // how often the tool was called
+	Question    string       // of a step that asks
+	Attached    []Attachment // what the result had beside text; it is not read back with the run
 	ProposedAt  time.Time
 	StartedAt   time.Time
 	EndedAt     time.Time
