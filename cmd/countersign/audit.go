@@ -61,19 +61,17 @@ func brokenChain(err error) error {
 func holds(e *env, o *app.Operator, head string) error {
 	number, hash, ok := strings.Cut(head, ":")
 	n, err := strconv.ParseInt(number, 10, 64)
-	if !ok || err != nil || n < 1 || hash == "" {
-		return fault.New(fault.Invalid, "--head is N:HASH, as `audit verify` prints it.")
+	if !ok || err != nil || n < 1 || len(hash) < 16 {
+		return fault.New(fault.Invalid, "--head is N:HASH, as `audit verify` and settled cards show it.")
 	}
-	found, err := o.Store.AuditEntries(e.ctx, n-1, 1)
-	switch {
-	case err != nil:
-		return err
-	case len(found) == 0 || found[0].Seq != n:
-		return fault.New(fault.Conflict, "The record has no entry %d any more: entries were removed since that head was noted.", n)
-	case found[0].Hash != hash:
-		return fault.New(fault.Conflict, "Entry %d is another than when that head was noted: the record was rewritten.", n)
+	err = o.Store.VerifyHead(e.ctx, n, hash)
+	if errors.Is(err, store.ErrForgotten) {
+		return fault.Wrap(err, fault.NotFound, "Entry %d was removed by retention; use a later head.", n)
 	}
-	return nil
+	if errors.Is(err, store.ErrChain) {
+		return fault.Wrap(err, fault.Conflict, "The record is not as it was when that head was noted: %s.", err)
+	}
+	return err
 }
 
 type auditExportCmd struct {

@@ -19,8 +19,8 @@ func TestAuditIsVerified(t *testing.T) {
 	head := strings.TrimSpace(out[strings.LastIndex(out, " ")+1:])
 	d.must("audit", "verify", "--head", head)
 	n, hash, _ := strings.Cut(head, ":")
-	d.fails("the record was rewritten", "audit", "verify", "--head", n+":0000")
-	d.fails("has no entry 999", "audit", "verify", "--head", "999:"+hash)
+	d.fails("not as it was when that head was noted", "audit", "verify", "--head", n+":0000000000000000")
+	d.fails("entry 999, which was witnessed, is missing", "audit", "verify", "--head", "999:"+hash)
 	for _, bad := range []string{"7", "x:" + hash, ":", "0:" + hash, n + ":"} {
 		d.fails("--head is N:HASH", "audit", "verify", "--head", bad)
 	}

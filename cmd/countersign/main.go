@@ -55,9 +55,14 @@ type env struct {
 }
 
 func main() {
+	os.Exit(untilSignal(os.Args[1:]))
+}
+
+// untilSignal runs a command until it ends or the process is told to stop.
+func untilSignal(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	return run(ctx, args, os.Stdout, os.Stderr)
 }
 
 // run is main without the process: arguments in, exit code out.

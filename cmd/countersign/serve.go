@@ -23,7 +23,7 @@ func (*serveCmd) Run(e *env) error {
 		return err
 	}
 	for _, w := range cfg.Warnings() {
-		e.log.Warn(w.String())
+		e.log.Warn("the configuration", "warning", w.String())
 	}
 	traces, flush, err := tracing.Open(e.ctx, e.lookup, version)
 	if err != nil {
@@ -52,14 +52,14 @@ func (e *env) examineBriefly(cfg *config.Config) {
 	defer cancel()
 	m, err := manifest.For(cfg, "")
 	if err != nil {
-		e.log.Warn(sentence(err))
+		e.log.Warn("the set-up cannot be examined", "error", err)
 		return
 	}
 	for _, f := range doctor.Examine(ctx, &doctor.Subject{
 		Config: cfg, Slack: app.Survey(cfg, e.now), Scopes: m.ScopeNames(), Now: e.now, Brief: true,
 	}) {
 		if f.Level != doctor.OK && f.Area != "config" && ctx.Err() == nil {
-			e.log.Warn(f.Text, "area", f.Area, "fix", f.Fix)
+			e.log.Warn("the set-up", "area", f.Area, "finding", f.Text, "fix", f.Fix)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestServeRefuses(t *testing.T) {
 		}, "swap the two"},
 		"no token":         {func(d *desk) { delete(d.env, "SLACK_APP_TOKEN") }, "slack.app_token: is missing; set SLACK_APP_TOKEN"},
 		"database down":    {func(d *desk) { d.env["DATABASE_URL"] = "postgres://nobody:secret@127.0.0.1:1/none" }, "The database at 127.0.0.1:1/none cannot be reached."},
-		"no folder":        {func(d *desk) { d.env["DATABASE_URL"] = "sqlite:" + filepath.Join(d.Dir, "none", "x.db") }, "cannot be reached"},
+		"no folder":        {func(d *desk) { d.env["DATABASE_URL"] = "sqlite:" + filepath.Join(d.Dir, "none", "x.db") }, "The database file"},
 		"no such database": {func(d *desk) { d.env["DATABASE_URL"] = "mysql://x/y" }, "the database mysql is not supported"},
 		"unknown key":      {func(d *desk) { d.write(d.text + "limit: {max_steps: 3}\n") }, "limit: unknown setting; did you mean limits?"},
 		"no Slack":         {func(d *desk) { d.env["SLACK_API_URL"] = "http://127.0.0.1:1/api" }, "Slack cannot be reached."},

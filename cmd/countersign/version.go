@@ -12,16 +12,15 @@ type versionCmd struct{}
 
 // Run prints the version and what it was built from.
 func (*versionCmd) Run(e *env) error {
-	revision := ""
+	revision, compiler := "", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
 				revision = " " + s.Value
 			}
 		}
-		fmt.Fprintf(e.out, "countersign %s%s %s\n", version, revision, info.GoVersion)
-		return nil
+		compiler = " " + info.GoVersion
 	}
-	fmt.Fprintf(e.out, "countersign %s\n", version)
-	return nil
+	_, err := fmt.Fprintf(e.out, "countersign %s%s%s\n", version, revision, compiler)
+	return err
 }

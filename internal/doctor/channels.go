@@ -21,33 +21,31 @@ func (e *examiner) channels(ctx context.Context) {
 
 // place is a channel with the setting that names it.
 type place struct {
-	id       string
-	setting  string
-	required bool // the bot must be in it
+	id      string
+	setting string
 }
 
 func (e *examiner) namedChannels() []place {
 	var out []place
-	add := func(id, setting string, required bool) {
+	add := func(id, setting string) {
 		if id == "" || id[0] == 'D' || slices.ContainsFunc(out, func(p place) bool { return p.id == id }) {
 			return
 		}
-		out = append(out, place{id, setting, required})
+		out = append(out, place{id, setting})
 	}
 	c := e.Config
 	for _, id := range c.Slack.Channels {
-		add(string(id), "slack.channels", true)
+		add(string(id), "slack.channels")
 	}
-	add(string(c.Slack.ApprovalsChannel), "slack.approvals_channel", true)
+	add(string(c.Slack.ApprovalsChannel), "slack.approvals_channel")
 	for _, s := range c.Schedules {
-		add(string(s.Channel), "schedules", true)
+		add(string(s.Channel), "schedules")
 	}
-	for name, r := range c.Roles {
-		for _, id := range r.Channels {
-			add(string(id), "roles."+name+".channels", true)
+	for _, name := range sorted(c.Roles) {
+		for _, id := range c.Roles[name].Channels {
+			add(string(id), "roles."+name+".channels")
 		}
 	}
-	slices.SortStableFunc(out, func(a, b place) int { return slices.Compare([]byte(a.setting), []byte(b.setting)) })
 	return out
 }
 
@@ -76,14 +74,14 @@ func (e *examiner) channel(ctx context.Context, p place) {
 
 // anyChannel says whether the bot was invited anywhere.
 func (e *examiner) anyChannel(ctx context.Context) {
-	found, any, err := e.Slack.Joined(ctx)
+	found, joined, err := e.Slack.Joined(ctx)
 	var r *survey.Refused
 	switch {
 	case errors.As(err, &r) && r.Code == "missing_scope":
 		e.warn("slack", reinstall, "Where the bot was invited cannot be seen without the scope %s.", r.Needed)
 	case err != nil:
 		e.warn("slack", "Ask again later.", "The channels cannot be listed: %s.", err)
-	case !any:
+	case !joined:
 		e.broken("slack", "Type /invite @"+e.token.Self.Name+" in a channel.", "The bot is in no channel, so nobody can ask it anything.")
 	default:
 		e.ok("slack", "The bot is in #%s (%s), and answers wherever it is invited.", found.Name, found.ID)
