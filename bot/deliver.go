@@ -188,24 +188,16 @@ func (b *Bot) render(ctx context.Context, d Delivery) (msg *card.Message, later 
 		return nil, later, err
 	}
 	at := b.where(b.lang(&work.Run), work.Run.TS)
-	var m card.Message
 	switch rest[0] {
 	case "progress":
-		m = b.Card.Progress(work, at)
-	case "answer":
-		if work.Run.Answer == "" {
-			return b.noAnswer(d, work, at)
-		}
-		if at.Approvers, err = b.approvers(ctx, work); err != nil {
-			return nil, later, err
-		}
-		m = b.Card.Answer(work, at)
+		m := b.Card.Progress(work, at)
+		return &m, later, nil
+	case "answer", "private":
+		return b.renderAnswer(ctx, d, work, at)
 	case "question":
 		return b.renderQuestion(work, rest, at)
-	default:
-		return nil, later, agent.ErrNotFound
 	}
-	return &m, later, nil
+	return nil, later, agent.ErrNotFound
 }
 
 // approvers are the people whose approvals let the run's calls happen.
@@ -244,7 +236,7 @@ func (b *Bot) renderCard(ctx context.Context, id string) (*card.Message, time.Ti
 		return nil, time.Time{}, err
 	}
 	at := b.where(b.lang(&c.Run), c.Run.TS)
-	at.Reworded = wasReworded(work)
+	at.Reworded, at.Hush = wasReworded(work), b.Card.HushedAt(work, c.Step.N)
 	at.Read, at.Unknown, at.OnlyAsker = readBefore(work, c.Step.N), unknownBefore(work, &c.Step), b.onlyAsker(ctx, c)
 	if err := b.beside(ctx, c, &at); err != nil {
 		return nil, time.Time{}, err

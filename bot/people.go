@@ -170,6 +170,12 @@ func isPerson(id string) bool { return strings.HasPrefix(id, "U") || strings.Has
 // sendDirect is send for a private note.
 func (b *Bot) sendDirect(ctx context.Context, d Delivery, msg *card.Message, hash string) Receipt {
 	id, err := b.direct(ctx, d.Channel)
+	if said(err, "missing_scope") {
+		return b.post(ctx, d, msg, hash) // Slack takes a person for a first post too
+	}
+	if isPrivate(d.Subject) && said(err, "user_disabled", "user_not_found", "user_not_visible", "cannot_dm_bot", "messages_tab_disabled", "channel_not_found") {
+		return b.whisperAnswer(ctx, d, msg, err.Error())
+	}
 	if said(err, "user_disabled", "user_not_found", "user_not_visible", "cannot_dm_bot", "missing_scope") {
 		return Receipt{Version: d.Version, Gone: true, Error: err.Error()}
 	}
@@ -178,7 +184,7 @@ func (b *Bot) sendDirect(ctx context.Context, d Delivery, msg *card.Message, has
 	}
 	d.Channel = id
 	r := b.send(ctx, d, msg, hash)
-	if r.PostedTS != "" {
+	if r.PostedTS != "" && r.Channel == "" {
 		r.Channel = id
 	}
 	return r

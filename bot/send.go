@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,10 @@ func (b *Bot) post(ctx context.Context, d Delivery, msg *card.Message, hash stri
 	if err := b.Outbox.Intend(ctx, d, b.Now()); err != nil {
 		return b.failed(d, "", err)
 	}
-	_, ts, err := b.API.PostMessageContext(ctx, d.Channel, b.options(d, msg, true)...)
+	place, ts, err := b.API.PostMessageContext(ctx, d.Channel, b.options(d, msg, true)...)
+	if isPrivate(d.Subject) && (closedPlace(err) || said(err, "cannot_dm_bot", "messages_tab_disabled")) {
+		return b.whisperAnswer(ctx, d, msg, err.Error())
+	}
 	if closedPlace(err) {
 		return b.elsewhere(ctx, d, msg, hash, err)
 	}
@@ -53,10 +57,17 @@ func (b *Bot) post(ctx context.Context, d Delivery, msg *card.Message, hash stri
 		return b.failed(d, methodPost, err)
 	}
 	b.noteProgress(d)
+	r := Receipt{Version: d.Version, PostedTS: ts, Hash: hash}
+	if isPerson(d.Channel) {
+		r.Channel, d.Channel = place, place
+	}
 	if msg.File != nil {
 		b.upload(ctx, d, msg.File)
 	}
-	return Receipt{Version: d.Version, PostedTS: ts, Hash: hash}
+	for i := range msg.Files {
+		b.upload(ctx, d, &msg.Files[i])
+	}
+	return r
 }
 
 func (b *Bot) update(ctx context.Context, d Delivery, msg *card.Message, hash string) Receipt {
@@ -276,7 +287,7 @@ func isProgress(subject string) bool {
 
 func (b *Bot) upload(ctx context.Context, d Delivery, f *card.File) {
 	_, err := b.API.UploadFileContext(ctx, slack.UploadFileParameters{
-		Filename: f.Name, Title: f.Title, FileSize: len(f.Content), Content: string(f.Content), Channel: d.Channel, ThreadTimestamp: d.ThreadTS,
+		Filename: f.Name, Title: f.Title, FileSize: len(f.Content), Reader: bytes.NewReader(f.Content), Channel: d.Channel, ThreadTimestamp: d.ThreadTS,
 	})
 	if err != nil {
 		b.Logger.WarnContext(ctx, "a file could not be attached", "subject", d.Subject, "error", err)

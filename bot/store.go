@@ -105,6 +105,8 @@ type Click struct {
 // Views reads what is drawn.
 type Views interface {
 	Load(ctx context.Context, run string) (*agent.Work, error)
+	// Attachments are what a run's steps gave beside text, in their order.
+	Attachments(ctx context.Context, run string) ([]agent.Attachment, error)
 	Case(ctx context.Context, approval string) (*decisions.Case, error)
 	// Waiting lists pending approvals of an installation, soonest expiry first.
 	Waiting(ctx context.Context, installation string, n int) ([]decisions.Case, error)

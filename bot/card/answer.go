@@ -21,6 +21,7 @@ func (r *Renderer) Answer(w *agent.Work, at Where) Message {
 	} else {
 		m.Text, m.Blocks, m.File = p.answer(&w.Run)
 	}
+	p.results(&m, w.Run.Answer, at.Results)
 	m.Blocks = append(m.Blocks, slack.NewDividerBlock())
 	m.Blocks = append(m.Blocks, rich(p.changed(w, at)...)...)
 	if w.Run.State == agent.WaitingInput && w.Run.Closing != agent.HaltNone {

@@ -35,7 +35,8 @@ type Message struct {
 	Text   string        // always filled: notifications and screen readers; never holds argument values
 	Blocks []slack.Block // at most 50
 	Meta   Meta
-	File   *File // the whole answer, when the message shows a part of it
+	File   *File  // the whole answer, when the message shows a part of it
+	Files  []File // what the run's steps gave for people
 }
 
 // Meta becomes the message's metadata, by which a lost post is found again.
@@ -66,5 +67,7 @@ type Where struct {
 	Locked    bool                      // the reader's decisions do not count
 	Reworded  bool                      // the asker edited the request after this was asked
 	OnlyAsker bool                      // nobody but the asker holds a role that may approve
+	Results   []Result                  // of the run's steps, for who may see them
+	Hush      bool                      // the run had read something private by then: the model's words stay out of the channel
 	Approvers map[string][]policy.Actor // by approval id: whose approval let the call run
 }

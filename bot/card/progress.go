@@ -42,6 +42,9 @@ func (p pen) plan(w *agent.Work, now time.Time) []slack.Block {
 	}
 	steps := rich(p.steps(w, 4, now)...)
 	items := w.Run.Plan[:min(len(w.Run.Plan), 20)]
+	if p.r.ReadPrivate(w) {
+		return append([]slack.Block{note(p.planCount(items))}, steps...)
+	}
 	if p.r.Plain {
 		return append(rich(p.planLines(items)...), steps...)
 	}
@@ -51,6 +54,17 @@ func (p pen) plan(w *agent.Work, now time.Time) []slack.Block {
 		tasks[i] = slack.NewTaskCardBlock(fmt.Sprintf("item-%d", i+1), title).WithStatus(status(item.Status))
 	}
 	return append([]slack.Block{slack.NewPlanBlock(p.say("progress.plan")).WithTasks(tasks...)}, steps...)
+}
+
+// planCount is all that the channel sees of the plan of a run that read something private.
+func (p pen) planCount(items []agent.PlanItem) string {
+	done := 0
+	for _, item := range items {
+		if status(item.Status) == slack.TaskCardStatusComplete {
+			done++
+		}
+	}
+	return p.say("progress.plan.count", "done", grouped(done), "n", grouped(len(items)))
 }
 
 func status(s string) slack.TaskCardStatus {

@@ -33,13 +33,14 @@ func (p pen) steps(w *agent.Work, most int, now time.Time) []slack.RichTextEleme
 		all = all[hidden:]
 	}
 	for _, s := range all {
-		out = append(out, p.step(s, now))
+		out = append(out, p.step(s, now, p.r.private(s.Tool, s) || p.r.privateBefore(w, s.N)))
 	}
 	return out
 }
 
-func (p pen) step(s *agent.Step, now time.Time) slack.RichTextElement {
-	private := p.r.private(s.Tool, s)
+// step is one line about a call. Of a private one, and of everything that came after
+// it, only the tool is told: the model's words may repeat what it read.
+func (p pen) step(s *agent.Step, now time.Time, private bool) slack.RichTextElement {
 	parts := []slack.RichTextSectionElement{text(icon(s.State) + " "), coded(p.toolName(s.Tool))}
 	if private {
 		parts = append(parts, text(" "+p.say("step.private")))

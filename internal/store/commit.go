@@ -178,6 +178,9 @@ func (t *txn) moveSteps(changes []agent.StepChange) error {
 		if res.RowsAffected != 1 {
 			return agent.ErrSettled
 		}
+		if err := t.attach(&changes[i].Step); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -131,9 +131,12 @@ func (s *Store) Intend(ctx context.Context, d bot.Delivery, now time.Time) error
 // meanwhile stays due.
 func (s *Store) Delivered(ctx context.Context, d bot.Delivery, done bot.Receipt) error {
 	columns := []column{{"lease_owner", ""}, {"lease_until", 0}, {"gone", done.Gone}, {"failure", clean(done.Error)}, {"updated_at", micros(done.At)}}
-	if done.Version > 0 {
+	switch {
+	case done.Version > 0 && !done.RetryAt.IsZero(): // delivered, and it will look different then
+		columns = append(columns, column{"done", done.Version - 1}, column{"attempts", 0}, column{"since", micros(done.RetryAt)})
+	case done.Version > 0:
 		columns = append(columns, column{"done", done.Version}, column{"attempts", 0})
-	} else if done.Error != "" { // what was only put off did not fail
+	case done.Error != "": // what was only put off did not fail
 		columns = append(columns, column{"attempts", d.Attempts + 1})
 	}
 	if !done.RetryAt.IsZero() {

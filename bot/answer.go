@@ -1,0 +1,95 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"countersign/agent"
+	"countersign/bot/card"
+)
+
+// privateSubject names the delivery of an answer to its asker alone.
+func privateSubject(run string) string { return "run/" + run + "/private" }
+
+func isPrivate(subject string) bool {
+	kind, _, rest, ok := parseSubject(subject)
+	return ok && kind == "run" && rest[0] == "private"
+}
+
+// renderAnswer draws an answer. When the run has read something private, the thread is
+// told so and the answer itself goes to the asker.
+func (b *Bot) renderAnswer(ctx context.Context, d Delivery, work *agent.Work, at card.Where) (*card.Message, time.Time, error) {
+	if work.Run.Answer == "" {
+		return b.noAnswer(d, work, at)
+	}
+	var err error
+	if at.Approvers, err = b.approvers(ctx, work); err != nil {
+		return nil, time.Time{}, err
+	}
+	secret := b.Card.ReadPrivate(work) && !strings.HasPrefix(work.Run.Channel, "D")
+	if secret && !isPrivate(d.Subject) {
+		now := b.Now()
+		wish := agent.Wish{Subject: privateSubject(work.Run.ID), Channel: work.Run.Asker.User, Priority: agent.PriorityAnswer, ReadyAt: now}
+		if err := b.Outbox.Wish(ctx, []agent.Wish{wish}, now); err != nil {
+			return nil, time.Time{}, fmt.Errorf("wish for the private answer: %w", err)
+		}
+		b.Poke()
+		m := b.Card.PrivatelyAnswered(work, at)
+		return &m, time.Time{}, nil
+	}
+	if at.Results, err = b.results(ctx, work); err != nil {
+		return nil, time.Time{}, err
+	}
+	if isPrivate(d.Subject) {
+		at.Lang = b.langOf(ctx, work.Run.Asker.User)
+	}
+	m := b.Card.Answer(work, at)
+	m.Meta.Subject = d.Subject
+	return &m, time.Time{}, nil
+}
+
+// results are the tables and files of a run's steps.
+func (b *Bot) results(ctx context.Context, work *agent.Work) ([]card.Result, error) {
+	attached, err := b.Views.Attachments(ctx, work.Run.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read the attachments of run %s: %w", work.Run.ID, err)
+	}
+	var out []card.Result
+	for _, a := range attached {
+		if a.Step < 1 || a.Step > len(work.Steps) {
+			continue
+		}
+		r := card.Result{Step: a.Step, Tool: work.Steps[a.Step-1].Tool}
+		if a.MIME != agent.TableMIME {
+			r.Files = []card.File{{Name: a.Name, Title: a.Name, Content: a.Content}}
+		} else if json.Unmarshal(a.Content, &r.Table) != nil {
+			continue // of another version: the answer has it in words
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// whisperAnswer is for askers who take no direct messages: a note in the thread that
+// they alone see.
+func (b *Bot) whisperAnswer(ctx context.Context, d Delivery, msg *card.Message, cause string) Receipt {
+	work, err := b.Views.Load(ctx, msg.Meta.Run)
+	if err != nil {
+		return b.failed(d, "", err)
+	}
+	r := &work.Run
+	o := []slack.MsgOption{
+		slack.MsgOptionText(msg.Text, false), slack.MsgOptionBlocks(msg.Blocks...), slack.MsgOptionTS(r.TS),
+		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
+	}
+	if _, err := b.API.PostEphemeralContext(ctx, r.Channel, r.Asker.User, o...); err != nil {
+		return b.failed(d, "chat.postEphemeral", err)
+	}
+	b.Logger.WarnContext(ctx, "the asker takes no direct messages; a private answer was shown in the thread to them alone", "run", r.ID, "error", cause)
+	return Receipt{Version: d.Version, Gone: true}
+}
