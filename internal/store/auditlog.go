@@ -119,14 +119,18 @@ func entries(which *gorm.DB) ([]audit.Entry, error) {
 }
 
 // VerifyAudit walks the whole log: an entry that was changed, a gap, another order
-// or a missing tail gives ErrChain with the number where it shows. It has no limit
+// or a missing tail gives ErrChain with the number where it shows. What retention
+// removed is represented by its checkpoint. It has no limit
 // of time but the context's.
 func (s *Store) VerifyAudit(ctx context.Context) error {
 	end, endHash, err := s.AuditHead(ctx)
 	if err != nil {
 		return err
 	}
-	last := head{}
+	last, err := s.checkpoint(ctx)
+	if err != nil {
+		return err
+	}
 	for last.Seq < end {
 		entries, err := s.AuditEntries(ctx, last.Seq, auditBatch)
 		if err != nil {
