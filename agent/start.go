@@ -32,7 +32,6 @@ func (a *Agent) Start(ctx context.Context, m Mention) (Accepted, error) {
 		Limits: a.Limits, NextStep: 1, Wake: 1, ReadyAt: now, CreatedAt: now, UpdatedAt: now,
 	}
 	ctx, span := a.accepting(ctx, &run)
-	defer span.End()
 	first := progressWish(&run, now)
 	first.Priority = PriorityCard // the asker sees at once that they were heard
 	accepted, err := a.Store.Accept(ctx, Incoming{
@@ -45,6 +44,9 @@ func (a *Agent) Start(ctx context.Context, m Mention) (Accepted, error) {
 	})
 	if err != nil {
 		return Accepted{}, fmt.Errorf("accept message %s: %w", m.MessageTS, err)
+	}
+	if accepted.Started {
+		span.End() // of a message that started nothing, nothing is sent
 	}
 	return accepted, nil
 }

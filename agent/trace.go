@@ -38,6 +38,7 @@ func (a *Agent) accepting(ctx context.Context, r *Run) (context.Context, trace.S
 	ctx, span := a.Tracer.Start(ctx, "invoke_agent "+a.Name, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "invoke_agent"),
 		attribute.String("gen_ai.agent.name", a.Name),
+		attribute.String("gen_ai.conversation.id", r.ID),
 		attribute.String("countersign.origin", r.Origin),
 	))
 	r.Trace = TraceOf(ctx)

@@ -43,6 +43,9 @@ func TestOneTraceAcrossThePause(t *testing.T) {
 		}
 		if len(ids) != 1 {
 			t.Errorf("the run is %d traces", len(ids))
+			for _, span := range spans {
+				t.Log(span.SpanContext().TraceID(), span.Name(), span.Parent().IsValid())
+			}
 		}
 		for name, least := range map[string]int{"execute_tool delete_document": 1, "approval wait": 1, "chat": 2, "invoke_agent": 1} {
 			if got := count(spans, name); got < least {
