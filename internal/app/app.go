@@ -29,6 +29,7 @@ import (
 	"countersign/internal/schedule"
 	"countersign/internal/store"
 	"countersign/tools"
+	"countersign/tools/mcp"
 )
 
 // Options are what the configuration does not say.
@@ -59,6 +60,7 @@ type App struct {
 	ports    Ports
 	queue    *queue.Queue
 	registry *tools.Registry
+	servers  []*mcp.Server
 	policy   *policy.Policy
 	masker   *slacktext.Masker
 	prompts  *prompts.Prompts

@@ -24,7 +24,7 @@ func (a *App) wireTools(ctx context.Context) error {
 		return err
 	}
 	var all []tools.Tool
-	for _, build := range []func() ([]tools.Tool, error){a.fileTools, a.docTools, a.sqlTools, a.httpTools,
+	for _, build := range []func() ([]tools.Tool, error){a.fileTools, a.docTools, a.sqlTools, a.httpTools, a.metricTools,
 		func() ([]tools.Tool, error) { return a.sandboxTools(ctx) },
 	} {
 		ts, err := build()
@@ -38,6 +38,9 @@ func (a *App) wireTools(ctx context.Context) error {
 		return fault.Wrap(err, fault.Invalid, "A tool cannot be used as it is configured: %s.", err)
 	}
 	a.registry = registry
+	if err := a.wireServers(ctx); err != nil {
+		return err
+	}
 	return a.wirePolicy()
 }
 

@@ -119,8 +119,6 @@ func TestRefusals(t *testing.T) {
 // later are settings whose feature does not exist yet. A line goes to the tests
 // of the feature once it is built.
 var later = []struct{ text, want string }{
-	{"tools: {metrics: {prometheus_url: https://h}}", "tools.metrics:"},
-	{"tools: {mcp: [{name: a, command: [x]}]}", "tools.mcp:"},
 	{"schedules: [{name: a, cron: '@daily', channel: C1, text: t, owner: U1}]", "schedules:"},
 }
 

@@ -11,8 +11,6 @@ type feature struct {
 // setting stops the start: one that is read and then ignored is worse than none.
 // Whoever builds a feature deletes its line.
 var unavailable = []feature{
-	{"tools.metrics", "metrics tools", func(c *Config) bool { return c.Tools.Metrics != nil }},
-	{"tools.mcp", "MCP servers", func(c *Config) bool { return len(c.Tools.MCP) > 0 }},
 	{"schedules", "scheduled runs", func(c *Config) bool { return len(c.Schedules) > 0 }},
 }
 

@@ -27,6 +27,7 @@ ALTER TABLE approvals ADD COLUMN escalated_at BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX approvals_asker ON approvals (requester_team, requester_user) WHERE state = 'pending';
 CREATE INDEX approvals_waiting ON approvals (opened_at) WHERE state = 'pending';
 CREATE INDEX approvals_settled ON approvals (state, settled_at);
+CREATE INDEX steps_uncertain ON steps (started_at) WHERE state = 'uncertain';
 
 -- People whose decisions do not count until an operator says so.
 CREATE TABLE locks (
@@ -60,6 +61,7 @@ CREATE TABLE audit_checkpoints (
 DROP TABLE audit_checkpoints;
 DROP TABLE factors;
 DROP TABLE locks;
+DROP INDEX steps_uncertain;
 DROP INDEX approvals_settled;
 DROP INDEX approvals_waiting;
 DROP INDEX approvals_asker;
