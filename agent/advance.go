@@ -50,7 +50,7 @@ type worker struct {
 }
 
 func (w *worker) loop(ctx context.Context) error {
-	for range turnsPerLease {
+	for range roundsPerLease {
 		if w.a.Stopping != nil && w.a.Stopping() {
 			break
 		}

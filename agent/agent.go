@@ -77,6 +77,7 @@ func (p Price) Of(u llm.Usage) int64 {
 type Agent struct {
 	Config
 	control map[string]*tools.Schema
+	shown   shownSchemas
 }
 
 // New makes an Agent.
@@ -91,5 +92,7 @@ func New(c Config) (*Agent, error) {
 	return &Agent{Config: c, control: control}, nil
 }
 
-// turnsPerLease is after how many rounds a worker lets other runs have its slot.
-const turnsPerLease = 20
+// roundsPerLease is after how many rounds a worker lets other runs have its slot: a
+// step takes two, the call of the model and the call of the tool. Everything of the
+// run is read again afterwards.
+const roundsPerLease = 40

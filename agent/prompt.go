@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"countersign/agent/llm"
@@ -134,7 +135,22 @@ func (w *worker) toolDefs() []llm.ToolDef {
 	specs := append(w.a.Gate.Tools.Specs(), controlSpecs...)
 	out := make([]llm.ToolDef, 0, len(specs))
 	for _, s := range specs {
-		out = append(out, llm.ToolDef{Name: s.Name, Description: s.Description, Parameters: tools.ShownSchema(s)})
+		out = append(out, llm.ToolDef{Name: s.Name, Description: s.Description, Parameters: w.a.shown.of(s)})
 	}
 	return out
+}
+
+// shownSchemas remembers how schemas are shown to the model: there are as many as
+// tools, and every request carries them all.
+type shownSchemas struct{ byOwn sync.Map }
+
+func (m *shownSchemas) of(s tools.Spec) json.RawMessage {
+	own := string(s.Parameters)
+	known, _ := m.byOwn.Load(own)
+	if shown, ok := known.(json.RawMessage); ok {
+		return shown
+	}
+	shown := tools.ShownSchema(s)
+	m.byOwn.Store(own, shown)
+	return shown
 }

@@ -122,7 +122,7 @@ func TestCommitsOfAStep(t *testing.T) {
 			if most := each*n + 1; c.steps > most {
 				t.Errorf("%d commits for %d steps, want at most %d", c.steps, n, most)
 			}
-			if most := n/5 + 2; c.leases > most {
+			if most := n/10 + 4; c.leases > most {
 				t.Errorf("%d commits for leases, want at most %d", c.leases, most)
 			}
 		})
