@@ -69,6 +69,7 @@ type Bot struct {
 	poke   chan struct{} // there may be deliveries
 	soon   sooner
 	gone   uninstalled
+	native nativeStatus
 	work   sync.WaitGroup
 	pacing sync.Map // progress subjects: when they were last edited
 	health health

@@ -191,7 +191,8 @@ func (b *Bot) render(ctx context.Context, d Delivery) (msg *card.Message, later 
 	switch rest[0] {
 	case "progress":
 		m := b.Card.Progress(work, at)
-		return &m, later, nil
+		b.showStatus(&work.Run, at.Lang)
+		return &m, b.movesOn(&work.Run, at.Now), nil
 	case "answer", "private":
 		return b.renderAnswer(ctx, d, work, at)
 	case "question":
@@ -199,6 +200,16 @@ func (b *Bot) render(ctx context.Context, d Delivery) (msg *card.Message, later 
 	}
 	return nil, later, agent.ErrNotFound
 }
+
+// movesOn is when the elapsed time of a run that works is shown anew.
+func (b *Bot) movesOn(r *agent.Run, now time.Time) time.Time {
+	if sessionState(r) != "processing" {
+		return time.Time{}
+	}
+	return now.Add(elapsedEvery)
+}
+
+const elapsedEvery = 30 * time.Second
 
 // approvers are the people whose approvals let the run's calls happen.
 func (b *Bot) approvers(ctx context.Context, work *agent.Work) (map[string][]policy.Actor, error) {

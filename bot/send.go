@@ -61,9 +61,6 @@ func (b *Bot) post(ctx context.Context, d Delivery, msg *card.Message, hash stri
 	if isPerson(d.Channel) {
 		r.Channel, d.Channel = place, place
 	}
-	if msg.File != nil {
-		b.upload(ctx, d, msg.File)
-	}
 	for i := range msg.Files {
 		b.upload(ctx, d, &msg.Files[i])
 	}

@@ -54,7 +54,7 @@ func (s *Server) sessionsSetStatus(c call) (reply, error) {
 		return nil, refuse("thread_ts_required")
 	}
 	return reply{}, s.ws.update(func(ch *change) error {
-		room, err := ch.roomForPost(c.args.str("channel"), thread)
+		room, err := ch.roomForPost(c.args.str("channel_id"), thread)
 		if err != nil {
 			return err
 		}

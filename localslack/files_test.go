@@ -157,7 +157,7 @@ func TestStatusGoesWithThePostOrTheTime(t *testing.T) {
 	if status() != "" {
 		t.Errorf("after three minutes: %q", status())
 	}
-	session := map[string]any{"channel": "C0OPS", "thread_ts": root.TS, "status": "suspended"}
+	session := map[string]any{"channel_id": "C0OPS", "thread_ts": root.TS, "status": "suspended"}
 	a.call("agents.sessions.setStatus", session)
 	if status() != "is waiting for input" {
 		t.Errorf("suspended shows %q", status())

@@ -19,7 +19,7 @@ func (r *Renderer) Answer(w *agent.Work, at Where) Message {
 	if canned {
 		m.Text, m.Blocks = own.Text, own.Blocks
 	} else {
-		m.Text, m.Blocks, m.File = p.answer(&w.Run)
+		m.Text, m.Blocks, m.Files = p.answer(&w.Run)
 	}
 	p.results(&m, w.Run.Answer, at.Results)
 	m.Blocks = append(m.Blocks, slack.NewDividerBlock())
@@ -31,7 +31,7 @@ func (r *Renderer) Answer(w *agent.Work, at Where) Message {
 }
 
 // answer renders the model's words. What does not fit one message is attached whole.
-func (p pen) answer(r *agent.Run) (string, []slack.Block, *File) {
+func (p pen) answer(r *agent.Run) (string, []slack.Block, []File) {
 	words := p.mask(r.Answer)
 	posts := slacktext.Render(words)
 	if len(posts) == 0 {
@@ -42,8 +42,8 @@ func (p pen) answer(r *agent.Run) (string, []slack.Block, *File) {
 	if len(posts) == 1 {
 		return first.Text, blocks, nil
 	}
-	file := &File{Name: "answer.md", Title: p.say("answer.file"), Content: []byte(words)}
-	return first.Text, append(blocks, note(p.say("answer.more"))), file
+	file := File{Name: "answer.md", Title: p.say("answer.file"), Content: []byte(words)}
+	return first.Text, append(blocks, note(p.say("answer.more"))), []File{file}
 }
 
 // canned draws the answers that no model wrote: refusals and the honest summaries

@@ -244,7 +244,7 @@ func TestLongAnswersAreAttached(t *testing.T) {
 	w.Run.Answer = strings.Repeat(w.Run.Answer, 40)
 	m := renderer(t).Answer(w, where("en"))
 	accepted(t, m)
-	if m.File == nil || string(m.File.Content) != w.Run.Answer {
+	if len(m.Files) != 1 || string(m.Files[0].Content) != w.Run.Answer {
 		t.Fatal("the whole answer is not attached")
 	}
 }

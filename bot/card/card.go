@@ -22,12 +22,13 @@ import (
 
 // Renderer draws. Words is needed; its functions and the Masker may be nil.
 type Renderer struct {
-	Words   *words.Catalogue
-	Masker  *slacktext.Masker
-	Schema  func(tool string) json.RawMessage // JSON Schema of a tool's arguments; nil if unknown
-	Private func(tool string) bool            // the channel may not see the arguments
-	Safe    func(*agent.Step) time.Time       // from when an uncertain call may be run again
-	Plain   bool                              // without the newer blocks (plan, container), for places that refuse them
+	Words    *words.Catalogue
+	Masker   *slacktext.Masker
+	Schema   func(tool string) json.RawMessage // JSON Schema of a tool's arguments; nil if unknown
+	Private  func(tool string) bool            // the channel may not see the arguments
+	Safe     func(*agent.Step) time.Time       // from when an uncertain call may be run again
+	Currency string                            // of what runs cost; empty: it is not shown
+	Plain    bool                              // without the newer blocks (plan, container), for places that refuse them
 }
 
 // Message is what is posted.
@@ -35,8 +36,7 @@ type Message struct {
 	Text   string        // always filled: notifications and screen readers; never holds argument values
 	Blocks []slack.Block // at most 50
 	Meta   Meta
-	File   *File  // the whole answer, when the message shows a part of it
-	Files  []File // what the run's steps gave for people
+	Files  []File // the whole answer, when the message shows a part of it, and what the steps gave
 }
 
 // Meta becomes the message's metadata, by which a lost post is found again.

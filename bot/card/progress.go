@@ -2,6 +2,7 @@ package card
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,7 +24,11 @@ func (r *Renderer) Progress(w *agent.Work, at Where) Message {
 		m.Blocks = p.ended(w, at)
 		return m
 	}
-	m.Blocks = append(m.Blocks, section(p.say("progress."+string(w.Run.State))))
+	said := p.say("progress." + string(w.Run.State))
+	if t := w.Run.Spent.Active + max(at.Now.Sub(w.Run.UpdatedAt), 0); t >= longWork && w.Run.State != agent.WaitingApproval && w.Run.State != agent.WaitingInput {
+		said += " · " + p.took(t)
+	}
+	m.Blocks = append(m.Blocks, section(said))
 	m.Blocks = append(m.Blocks, p.plan(w, at.Now)...)
 	if waits := p.waits(w); len(waits) > 0 {
 		m.Blocks = append(m.Blocks, note(strings.Join(waits, "\n")))
@@ -31,6 +36,9 @@ func (r *Renderer) Progress(w *agent.Work, at Where) Message {
 	m.Blocks = append(m.Blocks, actions("run", button("run_stop", p.say("button.stop"), Button{Run: w.Run.ID})))
 	return m
 }
+
+// longWork is after how long people want to know how long it has been.
+const longWork = 10 * time.Second
 
 func over(r *agent.Run) bool { return agent.RunMachine.Terminal(r.State) }
 
@@ -148,7 +156,22 @@ func (p pen) total(w *agent.Work) string {
 	if used := (llm.Usage{Prompt: r.Spent.Prompt, Completion: r.Spent.Completion}).Total(); used > 0 {
 		said = append(said, p.say("tokens", "n", grouped(used)))
 	}
+	if r.Spent.Cost > 0 && p.r.Currency != "" {
+		said = append(said, p.say("cost", "amount", money(r.Spent.Cost), "currency", p.r.Currency))
+	}
 	return strings.Join(said, " · ")
+}
+
+// money writes millionths of a currency with as many digits as matter.
+func money(micro int64) string {
+	amount := float64(micro) / 1e6
+	switch {
+	case amount >= 1:
+		return strconv.FormatFloat(amount, 'f', 2, 64)
+	case amount >= 0.01:
+		return strconv.FormatFloat(amount, 'f', 3, 64)
+	}
+	return strconv.FormatFloat(amount, 'f', 5, 64)
 }
 
 // worked is how long a run worked; waiting for people does not count.

@@ -128,6 +128,7 @@ func families() map[string][]string {
 	runs, steps, cards := states(agent.RunMachine.States()), states(agent.StepMachine.States()), states(approvals.Machine.States())
 	return map[string][]string{
 		"progress.": runs, "progress.text.": runs, "state.": runs,
+		"native.":     {"processing", "suspended"},
 		"ended.":      {"success", "failed", "cancelled"},
 		"step.":       steps,
 		"card.text.":  cards,

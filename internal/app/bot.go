@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"countersign/bot"
@@ -19,7 +20,7 @@ func (a *App) wireBot(_ context.Context) error {
 		return err
 	}
 	renderer := &card.Renderer{
-		Words: catalogue, Masker: a.masker, Safe: a.door.Safe,
+		Words: catalogue, Currency: a.cfg.Model.Price.Currency, Masker: a.masker, Safe: a.door.Safe,
 		Schema:  func(tool string) json.RawMessage { return a.parameters(tool) },
 		Private: func(tool string) bool { t, ok := a.registry.Get(tool); return ok && t.Spec().Private },
 	}
@@ -69,6 +70,21 @@ func (a *App) wireSchedule(context.Context) (err error) {
 		Name: "expire", Every: a.cfg.Approvals.Sweep, Run: a.door.ExpireDue,
 	}, schedule.Job{
 		Name: "care", Every: a.cfg.Approvals.Sweep, Run: a.door.CareDue,
+	}, schedule.Job{
+		Name: "probe", Every: max(a.cfg.Approvals.Sweep, time.Second), Run: a.door.ProbeDue,
+	}, schedule.Job{
+		Name: "audit head", Every: time.Hour, Run: a.logHead,
 	})
 	return err
+}
+
+// logHead notes the record's head where whoever can change the database cannot: in
+// the log. Settled cards are the other witness.
+func (a *App) logHead(ctx context.Context) error {
+	seq, hash, err := a.store.AuditHead(ctx)
+	if err != nil {
+		return err
+	}
+	a.log.InfoContext(ctx, "audit head", "head", fmt.Sprintf("%d:%s", seq, hash))
+	return nil
 }

@@ -61,7 +61,7 @@ ON CONFLICT (subject) DO UPDATE SET
 	version = deliveries.version + 1,
 	priority = CASE WHEN deliveries.version > deliveries.done AND deliveries.priority < excluded.priority THEN deliveries.priority ELSE excluded.priority END,
 	gone = excluded.gone,
-	since = CASE WHEN deliveries.version > deliveries.done AND NOT deliveries.gone THEN deliveries.since ELSE excluded.since END,
+	since = CASE WHEN deliveries.version > deliveries.done AND NOT deliveries.gone AND deliveries.since < excluded.since THEN deliveries.since ELSE excluded.since END,
 	ready_at = CASE WHEN deliveries.version > deliveries.done AND NOT deliveries.gone
 		AND (deliveries.attempts > 0 OR deliveries.ready_at < excluded.ready_at) THEN deliveries.ready_at ELSE excluded.ready_at END,
 	updated_at = excluded.updated_at`
@@ -133,13 +133,13 @@ func (s *Store) Delivered(ctx context.Context, d bot.Delivery, done bot.Receipt)
 	columns := []column{{"lease_owner", ""}, {"lease_until", 0}, {"gone", done.Gone}, {"failure", clean(done.Error)}, {"updated_at", micros(done.At)}}
 	switch {
 	case done.Version > 0 && !done.RetryAt.IsZero(): // delivered, and it will look different then
-		columns = append(columns, column{"done", done.Version - 1}, column{"attempts", 0}, column{"since", micros(done.RetryAt)})
+		columns = append(columns, column{"done", done.Version - 1}, column{"attempts", 0})
 	case done.Version > 0:
 		columns = append(columns, column{"done", done.Version}, column{"attempts", 0})
 	case done.Error != "": // what was only put off did not fail
 		columns = append(columns, column{"attempts", d.Attempts + 1})
 	}
-	if !done.RetryAt.IsZero() {
+	if !done.RetryAt.IsZero() && done.Version == 0 {
 		columns = append(columns, column{"ready_at", micros(done.RetryAt)})
 	}
 	if done.Channel != "" {
@@ -151,6 +151,10 @@ func (s *Store) Delivered(ctx context.Context, d bot.Delivery, done bot.Receipt)
 		}
 	}
 	set, args := assignments(columns)
+	if later := micros(done.RetryAt); done.Version > 0 && !done.RetryAt.IsZero() { // what was wanted meanwhile does not wait for that
+		set += ", ready_at = CASE WHEN version > ? THEN ready_at ELSE ? END, since = CASE WHEN version > ? THEN since ELSE ? END"
+		args = append(args, done.Version, later, done.Version, later)
+	}
 	n, err := s.exec(ctx, "UPDATE deliveries SET "+set+" WHERE subject = ? AND lease_owner = ? AND lease_epoch = ?",
 		append(args, d.Subject, d.Owner, d.Epoch)...)
 	return fencedUnless(n, err)

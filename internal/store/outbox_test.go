@@ -302,3 +302,55 @@ func TestViews(t *testing.T) {
 		}
 	})
 }
+
+// What is delivered and will look different later is due again then; a wish that came
+// meanwhile, or comes before, does not wait for that.
+func TestDeliveredUntilLater(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		now := db.Clock.Now()
+		for name, meanwhile := range map[string]bool{"nothing new": false, "a wish meanwhile": true} {
+			w := agent.Wish{Subject: "run/r/" + name, Channel: "C1", Priority: agent.PriorityProgress, ReadyAt: now}
+			claim := func(at time.Time) []bot.Delivery {
+				t.Helper()
+				due, err := db.ClaimDeliveries(t.Context(), "me", at, at.Add(time.Minute), 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return due
+			}
+			wish := func(at time.Time) {
+				t.Helper()
+				w.ReadyAt = at
+				if err := db.Wish(t.Context(), []agent.Wish{w}, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wish(now)
+			d := claim(now)[0]
+			if meanwhile {
+				wish(now)
+			}
+			if err := db.Delivered(t.Context(), d, bot.Receipt{Version: d.Version, PostedTS: "1.2", Hash: "h", RetryAt: now.Add(time.Hour), At: now}); err != nil {
+				t.Fatal(err)
+			}
+			due := claim(now)
+			if got := len(due) == 1; got != meanwhile {
+				t.Errorf("%s: due at once: %v", name, got)
+			}
+			if !meanwhile {
+				if got := claim(now.Add(time.Hour)); len(got) != 1 {
+					t.Errorf("%s: %d due after an hour", name, len(got))
+				}
+				continue
+			}
+			if err := db.Delivered(t.Context(), due[0], bot.Receipt{Version: due[0].Version, PostedTS: "1.2", RetryAt: now.Add(time.Hour), At: now}); err != nil {
+				t.Fatal(err)
+			}
+			wish(now.Add(time.Second))
+			if got := claim(now.Add(time.Second)); len(got) != 1 {
+				t.Errorf("%s: a wish before that is not due: %d", name, len(got))
+			}
+		}
+	})
+}
