@@ -98,6 +98,8 @@ func lacking(scope string) string {
 		return ", so it cannot tell who asks and who decides, and refuses everybody"
 	case "usergroups:read":
 		return ", so it cannot tell who holds a role by a user group"
+	case "im:write", "im:history":
+		return ", so private notes and results may not arrive"
 	case "files:write":
 		return ", so it cannot attach long answers"
 	}

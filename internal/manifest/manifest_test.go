@@ -104,7 +104,7 @@ func TestOnlyWhatIsNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, scope := range m.ScopeNames() {
-		if strings.HasPrefix(scope, "usergroups") || strings.HasPrefix(scope, "im:") || strings.HasSuffix(scope, ".customize") {
+		if strings.HasPrefix(scope, "usergroups") || strings.HasSuffix(scope, ".customize") {
 			t.Errorf("%s is not needed", scope)
 		}
 	}

@@ -41,7 +41,20 @@ var parts = []part{
 			{"channels:read", "know where it was invited"},
 			{"groups:read", "the same in private channels"},
 		},
-		events: []Item{{"member_joined_channel", "it was invited: it greets"}},
+		events: []Item{
+			{"member_joined_channel", "it was invited: it greets"},
+			{"channel_left", "it was removed: nothing waits for an answer there"},
+			{"group_left", "the same in private channels"},
+			{"channel_archive", "the channel was closed"},
+			{"group_archive", "the same in private channels"},
+			{"channel_id_changed", "the channel has another id, as when it is shared: cards move along"},
+		},
+	},
+	{
+		scopes: []Item{
+			{"im:write", "private notes: to those who are asked, reminded or decided, and private results"},
+			{"im:history", "never post a private note twice when Slack's answer was lost"},
+		},
 	},
 	{
 		scopes: []Item{{"users:read", "who asks and who decides: members, not guests or strangers"}},
@@ -56,8 +69,13 @@ var parts = []part{
 	},
 	{
 		needs:  forDirect,
-		scopes: []Item{{"im:history", "requests in a direct conversation"}},
 		events: []Item{{"message.im", "a request in a direct conversation"}},
+	},
+	{
+		events: []Item{
+			{"tokens_revoked", "the app was removed: it falls silent and says so"},
+			{"app_uninstalled", "the same"},
+		},
 	},
 	{
 		events: []Item{{"app_home_opened", "the Home tab: what waits for a person, and their runs"}},
