@@ -25,6 +25,8 @@ type Care interface {
 	// Nudge writes one of these into a pending approval: agent.ErrSettled when it is
 	// settled, was nudged so already, or is somebody else's claim.
 	Nudge(ctx context.Context, n Nudge) error
+	// Uncertain lists steps whose outcome is not known, the latest first.
+	Uncertain(ctx context.Context, limit int) ([]StepRef, error)
 	// Standing lists open approvals with a decision of the person that stands.
 	Standing(ctx context.Context, who policy.Actor, limit int) ([]string, error)
 	// Lock makes a person's decisions count no more; false when they did not already.

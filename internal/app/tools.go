@@ -107,6 +107,9 @@ func declared(h config.HTTPTool) httpapi.Tool {
 	for name, value := range h.Headers {
 		t.Headers[name] = value.Reveal()
 	}
+	if h.Probe != nil {
+		t.Probe = &httpapi.Read{Method: h.Probe.Method, URL: h.Probe.URL, Fields: h.Probe.Fields}
+	}
 	if h.Preview != nil {
 		t.Preview = &httpapi.Read{Method: h.Preview.Method, URL: h.Preview.URL, Fields: h.Preview.Fields}
 	}

@@ -65,6 +65,15 @@ func (s *Store) Nudge(ctx context.Context, n decisions.Nudge) error {
 	})
 }
 
+// Uncertain implements decisions.Care.
+func (s *Store) Uncertain(ctx context.Context, limit int) ([]decisions.StepRef, error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	var out []decisions.StepRef
+	err := s.read.WithContext(ctx).Raw("SELECT run, n FROM steps WHERE state = 'uncertain' ORDER BY started_at DESC, run, n LIMIT ?", limit).Scan(&out).Error
+	return out, translate(err)
+}
+
 // Standing implements decisions.Care.
 func (s *Store) Standing(ctx context.Context, who policy.Actor, limit int) ([]string, error) {
 	return s.ids(ctx, `SELECT DISTINCT a.id FROM approvals a JOIN decisions d ON d.approval = a.id

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-
 	"countersign/internal/audit"
 )
 
@@ -101,4 +100,3 @@ func (t *txn) cut(last head) (int64, error) {
 		ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, at = excluded.at`, last.Seq, last.Hash, micros(t.now))
 	return removed, err
 }
-
