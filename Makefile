@@ -55,6 +55,11 @@ race: ## Every test once more with the race detector, in random order
 generate: ## Write the generated files anew (the tests compare them)
 	scripts/generate.sh
 
+.PHONY: soak
+soak: ## Long proofs: a thousand histories of many people and deaths, a hundred thousand overdue approvals
+	COUNTERSIGN_HISTORIES=1000 PACKAGES=./internal/app scripts/test.sh -run TestManyHands -timeout 150m
+	COUNTERSIGN_OVERDUE=100000 PACKAGES=./internal/app scripts/test.sh -run TestOverdueInBatches -timeout 60m
+
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME (60s)
 	scripts/fuzz.sh $(FUZZTIME)

@@ -1,0 +1,33 @@
+package apptest
+
+import (
+	"context"
+
+	"countersign/agent"
+	"countersign/approvals/decisions"
+	"countersign/approvals/policy"
+	"countersign/internal/audit"
+)
+
+// Nudge is a commit.
+func (m *Mortal) Nudge(ctx context.Context, n decisions.Nudge) error {
+	return m.commit(func() error { return m.Ports.Nudge(ctx, n) })
+}
+
+// Lock is a commit.
+func (m *Mortal) Lock(ctx context.Context, who policy.Actor, why string, wishes []agent.Wish, e []audit.Entry) (fresh bool, err error) {
+	err = m.commit(func() (err error) { fresh, err = m.Ports.Lock(ctx, who, why, wishes, e); return err })
+	return fresh, err
+}
+
+// TryCode is a commit.
+func (m *Mortal) TryCode(ctx context.Context, who policy.Actor, most int) (f decisions.Factor, err error) {
+	err = m.commit(func() (err error) { f, err = m.Ports.TryCode(ctx, who, most); return err })
+	return f, err
+}
+
+// UseCode is a commit.
+func (m *Mortal) UseCode(ctx context.Context, who policy.Actor, step int64) (fresh bool, err error) {
+	err = m.commit(func() (err error) { fresh, err = m.Ports.UseCode(ctx, who, step); return err })
+	return fresh, err
+}
