@@ -15,7 +15,7 @@ import (
 )
 
 // checkEdit runs the schema's gate on an edit, so that mistakes stand at their field.
-func (b *Bot) checkEdit(c *decisions.Case, raw string) map[string]string {
+func (b *Bot) checkEdit(c *decisions.Case, raw, lang string) map[string]string {
 	schema := b.Tools.Schema(c.Approval.Tool)
 	if schema == nil {
 		return nil // the door says what is wrong
@@ -32,7 +32,12 @@ func (b *Bot) checkEdit(c *decisions.Case, raw string) map[string]string {
 	if name, _, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/"); name != "" {
 		block = "arg:" + strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 	}
-	return map[string]string{block: f.Message}
+	detail := f.Message
+	if _, first, ok := strings.Cut(detail, "\n- "); ok { // the list that a model gets, of which a field needs its own line
+		first, _, _ = strings.Cut(first, "\n")
+		_, detail, _ = strings.Cut(first, ": ")
+	}
+	return map[string]string{block: b.Words.In(lang).Say("edit.wrong", "detail", detail)}
 }
 
 // act does what a stored click says and ends it. A refusal is told to the person alone.

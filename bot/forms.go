@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/slack-go/slack"
 
@@ -115,7 +116,7 @@ func (b *Bot) submitted(ctx context.Context, p *pressed) socket.Response {
 	if err != nil {
 		return b.formNotSaved(p, err)
 	}
-	raw, typed, errs := b.typedIn(p.View, c)
+	raw, typed, errs := b.typedIn(p.View, c, b.knownLang(p.User.ID))
 	if stale(c, meta) {
 		return respond("update", b.Card.SettledModal(c, typed, b.knownLang(p.User.ID)))
 	}
@@ -146,17 +147,17 @@ func stale(c *decisions.Case, meta card.ModalMeta) bool {
 }
 
 // typedIn reads an edit form; the others have a reason alone.
-func (b *Bot) typedIn(v *view, c *decisions.Case) (raw string, typed, errs map[string]string) {
+func (b *Bot) typedIn(v *view, c *decisions.Case, lang string) (raw string, typed, errs map[string]string) {
 	if v.Callback == callEdit {
-		raw, typed, errs = b.Card.Typed(c, v.State.Values)
+		raw, typed, errs = b.Card.Typed(c, v.State.Values, lang)
 		if len(errs) == 0 {
-			errs = b.checkEdit(c, raw)
+			errs = b.checkEdit(c, raw, lang)
 		}
 		return raw, typed, errs
 	}
 	reason := reasonOf(v)
-	if v.Callback == callRespond && reason == "" {
-		return "", nil, map[string]string{"reason": b.Words.In("en").Say("empty")}
+	if v.Callback == callRespond && strings.TrimSpace(reason) == "" {
+		return "", nil, map[string]string{"reason": b.Words.In(lang).Say("empty")}
 	}
 	return "", map[string]string{"reason": reason}, nil
 }

@@ -72,7 +72,7 @@ func TestAnUntouchedFormChangesNothing(t *testing.T) {
 		if !can {
 			return
 		}
-		raw, _, errs := r.Typed(c, untouched(t, v))
+		raw, _, errs := r.Typed(c, untouched(t, v), "en")
 		if len(errs) > 0 {
 			rt.Fatalf("%v", errs)
 		}
@@ -116,7 +116,7 @@ func TestTyped(t *testing.T) {
 			c := opened(t, "refund", before)
 			values := form(t, c)
 			test.change(values)
-			raw, typed, errs := renderer(t).Typed(c, values)
+			raw, typed, errs := renderer(t).Typed(c, values, "en")
 			if diff := cmp.Diff(test.errs, keys(errs)); diff != "" {
 				t.Fatalf("errors (-want +got):\n%s", diff)
 			}
@@ -154,7 +154,7 @@ func TestLongTextHasSeveralInputs(t *testing.T) {
 	if len(values) < 4 || values["arg:text#2"] == nil {
 		t.Fatalf("%d inputs", len(values))
 	}
-	raw, _, errs := renderer(t).Typed(c, values)
+	raw, _, errs := renderer(t).Typed(c, values, "en")
 	var got struct{ Text string }
 	if err := json.Unmarshal([]byte(raw), &got); err != nil || len(errs) > 0 {
 		t.Fatal(err, errs)

@@ -14,8 +14,8 @@ import (
 // Typed reads an edit form's state: the arguments as JSON in the types of their
 // schema, what was typed as text to be shown again, and what is wrong by block id.
 // Optional arguments without a value are left out; numbers keep every digit.
-func (r *Renderer) Typed(c *decisions.Case, values map[string]map[string]slack.BlockAction) (raw string, typed map[string]string, errs map[string]string) {
-	p := r.pen(c.Run.Language)
+func (r *Renderer) Typed(c *decisions.Case, values map[string]map[string]slack.BlockAction, lang string) (raw string, typed map[string]string, errs map[string]string) {
+	p := r.pen(lang)
 	typed, errs = map[string]string{}, map[string]string{}
 	fields, ok := p.fields(c.Approval.Tool, c.Approval.Current().Args)
 	if !ok {

@@ -1,0 +1,273 @@
+package bot_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"countersign/approvals/decisions"
+	"countersign/bot"
+	"countersign/internal/app"
+	"countersign/internal/apptest"
+	"countersign/localslack"
+	"countersign/localslack/slacktest"
+	"countersign/tools"
+)
+
+// waiting is a world with one card that waits.
+func waiting(t *testing.T, o apptest.Options) (*apptest.World, *apptest.Counter, slacktest.Message) {
+	t.Helper()
+	wipe := &apptest.Counter{Name: "wipe", Risk: tools.High}
+	o.Extra, o.Model = []tools.Tool{wipe}, apptest.Play(apptest.Calls("wipe", `{"what":"x"}`), apptest.Says("ok"))
+	w := apptest.Start(t, o)
+	w.Slack.User("ana").Says("#ops", "@countersign wipe x")
+	return w, wipe, w.Slack.Expect(slacktest.Button("approval_approve"))
+}
+
+// While Slack cannot say who somebody is, nobody may decide; a moment later they may.
+func TestLookUpFailureRefuses(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"users.info", "usergroups.users.list"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			w, wipe, card := waiting(t, apptest.Options{})
+			mgr := w.Slack.User("mgr")
+			time.Sleep(1100 * time.Millisecond) // looks within a second are shared
+			w.Slack.Server.BreakAPI(localslack.APIFault{Method: method, Error: "internal_error"})
+			mgr.Clicks(card, "approval_approve")
+			w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("can't check right now"))
+			w.Slack.Server.Mend()
+			mgr.Clicks(card, "approval_approve")
+			w.Slack.Expect(answer, slacktest.Text("ok"))
+			if wipe.Count() != 1 {
+				t.Errorf("it ran %d times", wipe.Count())
+			}
+		})
+	}
+}
+
+// A person is known by their id: a new name changes nothing, a payload's team neither,
+// and who left the group a moment ago may no longer decide.
+func TestClickerIsKnownByID(t *testing.T) {
+	t.Parallel()
+	w, wipe, card := waiting(t, apptest.Options{})
+	mgr, fin := w.Slack.User("mgr"), w.Slack.User("fin")
+	if err := w.Slack.Server.PutPerson(localslack.Person{ID: fin.ID, Name: "mgr2", RealName: "Manager"}); err != nil {
+		t.Fatal(err)
+	}
+	fin.Clicks(card, "approval_approve") // called as the manager is
+	w.Slack.Expect(slacktest.OnlyFor(fin), slacktest.Text("Only people with the role"))
+	group := localslack.Usergroup{ID: "S0MGR", Handle: "managers", Name: "Managers"}
+	if err := w.Slack.Server.PutUsergroup(group); err != nil {
+		t.Fatal(err)
+	}
+	w.Slack.ExpectAcked()
+	mgr.Clicks(card, "approval_approve")
+	w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("Only people with the role"))
+	group.Members = []string{mgr.ID}
+	if err := errors.Join(w.Slack.Server.PutUsergroup(group), w.Slack.Server.PutPerson(localslack.Person{ID: mgr.ID, Name: "boss", RealName: "Boss"})); err != nil {
+		t.Fatal(err)
+	}
+	w.Slack.ExpectAcked()
+	_, err := mgr.Press(localslack.Click{Channel: card.Channel, TS: card.TS, ActionID: "approval_approve", Forge: plainly(func(p map[string]any) {
+		p["team"] = nil
+		p["user"].(map[string]any)["team_id"] = "T0ELSE"
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Slack.Expect(answer, slacktest.Text("ok"))
+	if wipe.Count() != 1 {
+		t.Errorf("it ran %d times", wipe.Count())
+	}
+}
+
+// What a button carries is no authority: forged values and foreign apps decide nothing.
+func TestForgedClicks(t *testing.T) {
+	t.Parallel()
+	w, wipe, card := waiting(t, apptest.Options{})
+	mgr := w.Slack.User("mgr")
+	action := func(p map[string]any) map[string]any { return p["actions"].([]any)[0].(map[string]any) }
+	for name, forge := range map[string]func(map[string]any){
+		"another digest": func(p map[string]any) {
+			a := action(p)
+			a["value"] = strings.ReplaceAll(a["value"].(string), `"d":"`, `"d":"0`)
+		},
+		"no value":        func(p map[string]any) { delete(action(p), "value") },
+		"not ours":        func(p map[string]any) { action(p)["value"] = `{"approval":"a1","revision":1}` },
+		"an old action":   func(p map[string]any) { action(p)["action_id"] = "approval_ok" },
+		"another app":     func(p map[string]any) { p["api_app_id"] = "A0ELSE" },
+		"no action":       func(p map[string]any) { p["actions"] = []any{} },
+		"nobody":          func(p map[string]any) { p["user"] = map[string]any{} },
+		"a stranger":      func(p map[string]any) { p["user"] = map[string]any{"id": "U0NOBODY", "team_id": "T0LOCAL"} },
+		"somebody former": func(p map[string]any) { p["user"] = map[string]any{"id": "U0EVE", "team_id": "T0LOCAL"} },
+	} {
+		if _, err := mgr.Press(localslack.Click{Channel: card.Channel, TS: card.TS, ActionID: "approval_approve", Forge: plainly(forge)}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	w.Slack.ExpectAcked()
+	mgr.Clicks(card, "approval_reject")
+	w.Slack.ExpectModal(mgr, "Why not?").MustSubmit()
+	w.Slack.ExpectUpdate(card, slacktest.Text("Rejected"))
+	if wipe.Count() != 0 {
+		t.Errorf("it ran %d times", wipe.Count())
+	}
+}
+
+// plainly lets a forger see the payload as JSON.
+func plainly(forge func(map[string]any)) func(map[string]any) {
+	return func(p map[string]any) {
+		raw, err := json.Marshal(p)
+		var q map[string]any
+		if err == nil {
+			err = json.Unmarshal(raw, &q)
+		}
+		if err != nil {
+			panic(err)
+		}
+		forge(q)
+		clear(p)
+		maps.Copy(p, q)
+	}
+}
+
+// A click that no socket takes, or that is answered too late, leaves the card usable.
+func TestLostClickLeavesTheCardUsable(t *testing.T) {
+	t.Parallel()
+	w, wipe, card := waiting(t, apptest.Options{Slack: []func(*localslack.Config){func(c *localslack.Config) { c.Timing.Ack = 500 * time.Millisecond }}})
+	mgr := w.Slack.User("mgr")
+	w.Slack.Server.BreakDelivery(localslack.DeliveryFault{Type: "block_actions", Times: 1, Drop: true})
+	if out := mgr.TriesToClick(card, "approval_approve"); out.Acked || out.Notice == "" {
+		t.Errorf("a dropped click shows %+v", out)
+	}
+	mgr.Clicks(card, "approval_approve")
+	w.Slack.Expect(answer, slacktest.Text("ok"))
+	if wipe.Count() != 1 {
+		t.Errorf("it ran %d times", wipe.Count())
+	}
+}
+
+// stumbling is a database that fails or is slow when it is told to.
+type stumbling struct {
+	app.Ports
+	saves atomic.Int32 // clicks that cannot be stored
+	cases atomic.Int64 // how long a look at an approval takes
+}
+
+func (s *stumbling) SaveClick(ctx context.Context, c bot.Click) (bool, error) {
+	if s.saves.Add(-1) >= 0 {
+		return false, errors.New("the database is away")
+	}
+	return s.Ports.SaveClick(ctx, c)
+}
+
+func (s *stumbling) Case(ctx context.Context, id string) (*decisions.Case, error) {
+	time.Sleep(time.Duration(s.cases.Load()))
+	return s.Ports.Case(ctx, id)
+}
+
+// stumble is a waiting world over such a database.
+func stumble(t *testing.T) (*apptest.World, *apptest.Counter, slacktest.Message, *stumbling) {
+	t.Helper()
+	wipe, s := &apptest.Counter{Name: "wipe", Risk: tools.High}, &stumbling{}
+	w := apptest.New(t, apptest.Options{
+		Extra: []tools.Tool{wipe}, Model: apptest.Play(apptest.Calls("wipe", `{"what":"x"}`), apptest.Says("ok")),
+		Slack: []func(*localslack.Config){func(c *localslack.Config) { c.Timing.Ack = time.Second }},
+	})
+	w.RunBetween(func(p app.Ports) app.Ports { s.Ports = p; return s })
+	w.Slack.User("ana").Says("#ops", "@countersign wipe x")
+	return w, wipe, w.Slack.Expect(slacktest.Button("approval_approve")), s
+}
+
+// A click that cannot be stored is not acknowledged: the person is told to press
+// again, and then it counts once.
+func TestUnstoredClickIsSaidSo(t *testing.T) {
+	t.Parallel()
+	w, wipe, card, s := stumble(t)
+	mgr := w.Slack.User("mgr")
+	s.saves.Store(1)
+	if out := mgr.TriesToClick(card, "approval_approve"); out.Acked {
+		t.Error("a click that was not stored was acknowledged")
+	}
+	w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("not saved"))
+	mgr.Clicks(card, "approval_approve")
+	w.Slack.Expect(answer, slacktest.Text("ok"))
+	if wipe.Count() != 1 {
+		t.Errorf("it ran %d times", wipe.Count())
+	}
+}
+
+// A slow database opens the form all the same, and fills it when it can.
+func TestFormOpensBeforeTheDatabaseAnswers(t *testing.T) {
+	t.Parallel()
+	w, _, card, s := stumble(t)
+	mgr := w.Slack.User("mgr")
+	s.cases.Store(int64(3500 * time.Millisecond))
+	began := time.Now()
+	mgr.Clicks(card, "approval_edit")
+	w.Slack.ExpectModal(mgr, "Looking it up")
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("opened after %v", took)
+	}
+	s.cases.Store(0)
+	form := w.Slack.ExpectModal(mgr, "Edit before it runs")
+	if got := form.Initial("arg:what"); got != "x" {
+		t.Errorf("the form holds %q", got)
+	}
+}
+
+// A person's form shows what they may not save at its field, in their language.
+func TestFormErrorsSpeakTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	w, _, card := waiting(t, apptest.Options{})
+	mgr := w.Slack.User("mgr")
+	if err := w.Slack.Server.PutPerson(localslack.Person{ID: mgr.ID, Name: "mgr", RealName: "Manager", Locale: "zh-CN"}); err != nil {
+		t.Fatal(err)
+	}
+	w.Slack.ExpectAcked()
+	mgr.Clicks(card, "approval_respond")
+	out := w.Slack.ExpectModal(mgr, "代为答复").Fill("reason", " ").Submit()
+	if got := out.Errors["reason"]; got == "" || strings.Contains(got, "Please") {
+		t.Errorf("the field says %q", got)
+	}
+}
+
+// The answer's post fails: what was done stays done, and the post is made later.
+func TestFailedAnswerUndoesNothing(t *testing.T) {
+	t.Parallel()
+	w, wipe, card := waiting(t, apptest.Options{})
+	w.Slack.Server.BreakAPI(localslack.APIFault{Method: "chat.postMessage", Times: 2, Error: "internal_error"})
+	w.Slack.User("mgr").Clicks(card, "approval_approve")
+	w.Slack.Expect(answer, slacktest.Text("ok"), slacktest.Text("Changed"))
+	if wipe.Count() != 1 || len(w.Slack.All(answer)) != 1 {
+		t.Errorf("it ran %d times, %d answers", wipe.Count(), len(w.Slack.All(answer)))
+	}
+}
+
+// A workspace without the scope for usergroups: the bot works, and nobody is let
+// through because a group could not be read.
+func TestMissingUsergroupScope(t *testing.T) {
+	t.Parallel()
+	w, wipe, card := waiting(t, apptest.Options{})
+	w.Slack.Allow(localslack.ViolationScope)
+	var scopes []string
+	for _, s := range localslack.DefaultScopes() {
+		if s != "usergroups:read" {
+			scopes = append(scopes, s)
+		}
+	}
+	w.Slack.Server.SetScopes(scopes...)
+	mgr := w.Slack.User("mgr")
+	time.Sleep(1100 * time.Millisecond) // looks within a second are shared
+	mgr.Clicks(card, "approval_approve")
+	w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("can't check right now"))
+	if wipe.Count() != 0 {
+		t.Error("it ran")
+	}
+}
