@@ -28,6 +28,8 @@ type cli struct {
 	Serve     serveCmd     `cmd:"" help:"Serve a Slack workspace."`
 	Demo      demoCmd      `cmd:"" help:"Try everything in the browser: local Slack, scripted model."`
 	Migrate   migrateCmd   `cmd:"" help:"Bring the database to this version's schema."`
+	Backup    backupCmd    `cmd:"" help:"Copy the SQLite database into a file while it is served."`
+	Ready     readyCmd     `cmd:"" help:"Say whether the serving process is ready, for health checks."`
 	Manifest  manifestCmd  `cmd:"" help:"Print the Slack app manifest that the configuration needs."`
 	Doctor    doctorCmd    `cmd:"" help:"Check everything that serving needs, and say how to mend what is broken."`
 	IDs       idsCmd       `cmd:"" name:"ids" help:"Find the Slack ids of people, channels and user groups."`

@@ -74,7 +74,7 @@ func (a *App) wireSchedule(context.Context) (err error) {
 		Name: "probe", Every: max(a.cfg.Approvals.Sweep, time.Second), Run: a.door.ProbeDue,
 	}, schedule.Job{
 		Name: "audit head", Every: time.Hour, Run: a.logHead,
-	})
+	}, a.keepJob())
 	return err
 }
 

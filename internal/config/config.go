@@ -31,6 +31,7 @@ type Config struct {
 	Rules     []Rule          `yaml:"rules" doc:"Exceptions by tool and arguments; the first match wins."`
 	Tools     Tools           `yaml:"tools" doc:"What the agent can do."`
 	Schedules []Schedule      `yaml:"schedules" doc:"Runs that start by the clock."`
+	Retention Retention       `yaml:"retention" doc:"How long what has ended is kept; unset: for ever."`
 
 	source   source
 	warnings Problems
@@ -106,4 +107,10 @@ type Schedule struct {
 	Text    string    `yaml:"text" need:"yes" doc:"What is asked."`
 	Owner   UserID    `yaml:"owner" need:"yes" doc:"Id of the person who counts as requester."`
 	Roles   []string  `yaml:"roles" doc:"Roles of the scheduled asker; empty: LOW tools alone."`
+}
+
+// Retention says how long ended runs and the audit are kept; zero: for ever.
+type Retention struct {
+	Runs  time.Duration `yaml:"runs" min:"24h" doc:"Runs that ended longer ago are deleted with their messages, steps, outputs and approvals; the audit stays."`
+	Audit time.Duration `yaml:"audit" min:"24h" doc:"Entries of the audit that are older go; a checkpoint takes their place, from which the rest is verified."`
 }
