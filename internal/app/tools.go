@@ -101,6 +101,7 @@ func (a *App) httpTools() ([]tools.Tool, error) {
 func declared(h config.HTTPTool) httpapi.Tool {
 	t := httpapi.Tool{
 		Name: h.Name, Description: h.Description, Method: h.Method, URL: h.URL, Headers: map[string]string{}, Parameters: h.Parameters,
+		Body: h.Body, ContentType: h.ContentType,
 		Risk: tools.Risk(h.Risk), Roles: h.Roles, Channels: idsOf(h.Channels), Idempotent: h.Idempotent, Window: h.Window,
 		Private: h.Private, PrivateNetwork: h.PrivateNetwork, Egress: h.Egress, Timeout: h.Timeout, MaxBytes: int(h.MaxBytes),
 	}

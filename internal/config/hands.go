@@ -61,6 +61,8 @@ type HTTPTool struct {
 	Preview        *Read             `yaml:"preview" doc:"A read whose answer the card shows beforehand."`
 	Probe          *Read             `yaml:"probe" doc:"A read that tells whether a call of unknown outcome happened."`
 	Parameters     json.RawMessage   `yaml:"parameters" doc:"JSON Schema of the arguments, an object."`
+	Body           json.RawMessage   `yaml:"body" doc:"JSON in which a text {argument} stands for that argument, {idempotency_key} for the call's key; unset: an object of the arguments that the URL does not take."`
+	ContentType    string            `yaml:"content_type" doc:"What the body is sent as: application/json (also when empty) or application/…+json."`
 }
 
 // Read is a request without effects that goes with an HTTP tool.

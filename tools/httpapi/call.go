@@ -18,11 +18,23 @@ func (t *tool) Check(_ context.Context, args json.RawMessage) error {
 	return err
 }
 
+// filled is the request of a call as it is sent.
+func (t *tool) filled(c tools.Call) (filled, error) {
+	args := c.Args
+	if t.request.keyed {
+		var err error
+		if args, err = withKey(c); err != nil {
+			return filled{}, err
+		}
+	}
+	return t.request.fill(args, true)
+}
+
 // Call sends the request once. The status and the body are the result; an answer that
 // it failed is a *tools.Failure. Of a tool with effects, a lost connection, a timeout and
 // a 5xx answer that is not declared final are ordinary errors: it may have happened.
 func (t *tool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
-	f, err := t.request.fill(c.Args, true)
+	f, err := t.filled(c)
 	if err != nil {
 		return tools.Result{}, err
 	}

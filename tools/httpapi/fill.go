@@ -36,7 +36,11 @@ func (t template) fill(raw json.RawMessage, rest bool) (filled, error) {
 		return filled{}, err
 	}
 	f := filled{method: t.method}
-	if rest {
+	if rest && t.body != nil {
+		if f.body, err = t.fillBody(args); err != nil {
+			return filled{}, err
+		}
+	} else if rest {
 		more, err := t.fillRest(args, &f)
 		if err != nil {
 			return filled{}, err

@@ -25,6 +25,8 @@ type Tool struct {
 	URL            string            // "https://host/path/{argument}?key={argument}"; credentials belong into Headers
 	Headers        map[string]string // sent to the URL's origin only and shown to nobody; may hold secrets
 	Parameters     json.RawMessage   // JSON Schema of the arguments, an object; empty: no arguments
+	Body           json.RawMessage   // JSON with "{argument}" for whole values; empty: an object of what the URL does not take
+	ContentType    string            // of the body: application/…+json; empty: application/json
 	Risk           tools.Risk        // empty: low for GET and HEAD, else high; low means that it only reads
 	Roles          []string          // who may ask for it
 	Channels       []string          // where it may be asked for
@@ -96,10 +98,18 @@ func build(cfg Tool, opt Options) (*tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := request.setBody(cfg.Body, params); err != nil {
+		return nil, err
+	}
+	kind, err := contentType(cfg.ContentType)
+	if err != nil {
+		return nil, err
+	}
 	headers, secrets, err := readHeaders(cfg.Headers, params)
 	if err != nil {
 		return nil, err
 	}
+	headers.Set("Content-Type", kind)
 	secrets = append(secrets, request.secrets()...)
 	// The longest first, so that a part never uncovers the rest of a whole.
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })

@@ -13,7 +13,7 @@ import (
 // Preview shows the request as it will be sent and, where declared, what the service
 // says now about the thing that it is about. Both are material.
 func (t *tool) Preview(ctx context.Context, c tools.Call) (tools.Preview, error) {
-	f, err := t.request.fill(c.Args, true)
+	f, err := t.filled(c)
 	if err != nil {
 		return tools.Preview{}, err
 	}

@@ -99,8 +99,8 @@ func (s sender) request(ctx context.Context, f filled, headers http.Header) (*ht
 	for name, values := range headers {
 		req.Header[name] = slices.Clone(values)
 	}
-	if f.body != nil {
-		req.Header.Set("Content-Type", "application/json")
+	if f.body == nil {
+		req.Header.Del("Content-Type")
 	}
 	return req, nil
 }

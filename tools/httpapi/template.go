@@ -16,7 +16,9 @@ type template struct {
 	base   url.URL // scheme and host
 	path   []part
 	query  []queryPart
-	fills  []string // arguments that the path and the query take
+	fills  []string // arguments that the path, the query and the declared body take
+	body   any      // declared body; nil: what the URL does not take is the body
+	keyed  bool     // the body takes the idempotency key
 }
 
 // part is one path segment or query value: fixed text, or an argument.
