@@ -16,6 +16,7 @@ import (
 // typedCommand is a slash command, as far as it is needed.
 type typedCommand struct {
 	User     string `json:"user_id"`
+	Channel  string `json:"channel_id"`
 	Text     string `json:"text"`
 	Response string `json:"response_url"` // a bearer secret: never stored, never logged
 }
@@ -52,7 +53,7 @@ func (b *Bot) commandAnswer(ctx context.Context, c typedCommand) (card.Message, 
 		return card.Message{Text: b.Card.Refusal("en", "cannot_check", "", nil)}, nil
 	}
 	if strings.TrimSpace(strings.ToLower(c.Text)) != "pending" {
-		return b.Card.Help(lang, b.Tools.Specs(), person), nil
+		return b.Card.Help(lang, b.offered(person, c.Channel)), nil
 	}
 	mine, err := b.waitingFor(ctx, person)
 	if err != nil {

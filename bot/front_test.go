@@ -63,3 +63,37 @@ func TestRunsOfAThreadWorkInOrder(t *testing.T) {
 		t.Errorf("the model was asked at %v", starts)
 	}
 }
+
+// Help lists what this person may ask for in this channel, in their language.
+func TestHelpShowsWhatIsPossibleHere(t *testing.T) {
+	t.Parallel()
+	w := apptest.Start(t, apptest.Options{
+		Model: apptest.Play(apptest.Says("ok")), Roles: "  vaulted: {channels: [C0VAULT]}\n",
+		Extra: []tools.Tool{restricted{&apptest.Counter{Name: "open_vault", Risk: tools.Low}, []string{"vaulted"}}, restricted{&apptest.Counter{Name: "manage", Risk: tools.Low}, []string{"manager"}}},
+	})
+	ana, mgr := w.Slack.User("ana"), w.Slack.User("mgr")
+	if err := w.Slack.Server.PutPerson(localslack.Person{ID: mgr.ID, Name: "mgr", RealName: "Manager", Locale: "zh-CN"}); err != nil {
+		t.Fatal(err)
+	}
+	ana.Says("#ops", "@countersign help")
+	w.Slack.Expect(slacktest.OnlyFor(ana), slacktest.Text("refund"), slacktest.NoText("open_vault"), slacktest.NoText("manage"), slacktest.Text("Mention me"))
+	ana.Says("#vault", "@countersign help")
+	w.Slack.Expect(slacktest.OnlyFor(ana), slacktest.Text("open_vault"), slacktest.NoText("manage"))
+	mgr.Says("#ops", "@countersign 帮助")
+	w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("manage"), slacktest.NoText("open_vault"), slacktest.Text("我会在消息列里处理"))
+	if n := runs(t, w); n != 0 {
+		t.Errorf("%d runs", n)
+	}
+}
+
+// restricted is a counter that only some may ask for.
+type restricted struct {
+	*apptest.Counter
+	roles []string
+}
+
+func (r restricted) Spec() tools.Spec {
+	s := r.Counter.Spec()
+	s.Roles = r.roles
+	return s
+}

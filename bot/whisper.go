@@ -3,13 +3,16 @@ package bot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/slack-go/slack"
 
 	"countersign/agent"
+	"countersign/approvals/policy"
 	"countersign/bot/card"
+	"countersign/tools"
 )
 
 // callTimeout bounds one piece of work that talks to Slack after an acknowledgement.
@@ -60,12 +63,17 @@ func (b *Bot) knownLang(user string) string {
 	return "en"
 }
 
+// offered are the tools that a person may ask for in a channel.
+func (b *Bot) offered(who policy.Person, channel string) []tools.Spec {
+	return slices.DeleteFunc(b.Tools.Specs(), func(s tools.Spec) bool { return !b.Directory.policy().Offers(s, who, channel) })
+}
+
 func (b *Bot) help(ctx context.Context, m message) error {
 	person, err := b.Directory.Person(ctx, b.actor(m.User), false)
 	if err != nil {
 		return b.whisper(ctx, m.Channel, m.User, m.ThreadTS, b.Card.Refusal("en", "cannot_check", "", nil))
 	}
-	msg := b.Card.Help(b.langOf(ctx, m.User), b.Tools.Specs(), person)
+	msg := b.Card.Help(b.langOf(ctx, m.User), b.offered(person, m.Channel))
 	return b.whisperBlocks(ctx, m.Channel, m.User, m.ThreadTS, msg)
 }
 

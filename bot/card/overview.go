@@ -8,7 +8,6 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals/decisions"
-	"countersign/approvals/policy"
 	"countersign/bot/slacktext"
 	"countersign/tools"
 )
@@ -27,16 +26,13 @@ func (r *Renderer) Status(w *agent.Work, at Where) Message {
 const mostTools = 25
 
 // Help draws what a person may do here.
-func (r *Renderer) Help(lang string, specs []tools.Spec, who policy.Person) Message {
+func (r *Renderer) Help(lang string, specs []tools.Spec) Message {
 	p := r.pen(lang)
 	m := Message{Text: p.say("help.text")}
 	m.Blocks = []slack.Block{section(p.say("help.intro"))}
 	var list []slack.RichTextElement
 	n := 0
 	for _, s := range specs {
-		if len(s.Roles) > 0 && !who.Has(s.Roles) {
-			continue
-		}
 		if n++; n > mostTools {
 			continue
 		}
