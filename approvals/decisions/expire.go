@@ -67,6 +67,11 @@ func (d *Door) expireAt(ctx context.Context, c *Case, now, ready time.Time) erro
 	change := d.change(c, "expire", nil)
 	change.LiveAt, change.ReadyAt = time.Time{}, ready
 	d.settleStep(&change, c, agent.StepRefused, "expired", text)
+	for i := range change.Wishes {
+		// Nobody waits for these: after an outage there may be many, and a card that
+		// somebody wants to decide on must not stand behind them.
+		change.Wishes[i].Priority = agent.PriorityHome
+	}
 	if err := d.Store.Record(ctx, change); err != nil && !errors.Is(err, agent.ErrSettled) {
 		return fmt.Errorf("expire %s: %w", c.Approval.ID, err)
 	}
