@@ -16,7 +16,7 @@ func (w *worker) begin(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return true, w.refuseRun(ctx, "unknown_person")
 	}
-	if person.Standing != policy.Member {
+	if person.Standing != policy.Member && person.Standing != policy.Service {
 		return true, w.refuseRun(ctx, "not_member")
 	}
 	w.run.System, err = w.a.Prompts.Render("system", map[string]string{

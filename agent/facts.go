@@ -114,7 +114,7 @@ func (w *worker) answered() bool {
 
 func (w *worker) steered() bool {
 	for _, m := range w.inbox {
-		if (m.Kind == FollowUp || m.Kind == Edited) && m.From == w.run.Asker {
+		if (m.Kind == FollowUp || m.Kind == Edited) && w.run.Speaks(m.From) {
 			return true
 		}
 	}

@@ -14,7 +14,7 @@ func (w *worker) readInbox(ctx context.Context) (settled bool, err error) {
 	}
 	for i := range w.inbox {
 		m := &w.inbox[i]
-		if m.From != w.run.Asker {
+		if !w.run.Speaks(m.From) {
 			continue
 		}
 		if s := w.asking(); s != nil && (m.Kind == FollowUp || m.Kind == Reply) {

@@ -41,7 +41,7 @@ func (w *worker) saidSince() (notes []Note, consumed []Consumed, err error) {
 		switch {
 		case m.Kind == Edited:
 			name = "reworded"
-		case m.From != w.run.Asker:
+		case !w.run.Speaks(m.From):
 			kind, name = NoteQuote, "quote"
 		}
 		text, err := w.a.Prompts.Render(name, prompts.Quote(m.From.User, m.Name, m.Text))

@@ -173,7 +173,7 @@ func (w *worker) openApproval(s *Step, p Passed, preview *tools.Preview) (approv
 	now := w.a.Now()
 	return approvals.Open(approvals.Opening{
 		ID: id.New("a", now), Run: w.run.ID, Step: s.N, Spec: p.Spec, Risk: s.Risk, Channel: w.run.Channel, ThreadTS: w.run.TS,
-		Requester: w.run.Asker, Args: p.Args, Contract: p.Contract, Preview: preview, Needs: p.Ruling.Needs, Now: now,
+		Requester: w.run.Requester(), Args: p.Args, Contract: p.Contract, Preview: preview, Needs: p.Ruling.Needs, Now: now,
 	})
 }
 

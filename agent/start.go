@@ -73,7 +73,7 @@ func (a *Agent) Tell(ctx context.Context, m Message, key string) error {
 
 // MayStop says whether a person may stop a run: the asker, or anybody who may countersign in it.
 func (a *Agent) MayStop(run *Run, who policy.Person, needs []policy.Requirement) bool {
-	if run.Asker == who.Actor {
+	if run.Speaks(who.Actor) {
 		return true
 	}
 	for _, n := range append(needs, a.Gate.Policy().Default) {

@@ -47,10 +47,11 @@ type Store interface {
 
 // Incoming is a message of a person that may start a run.
 type Incoming struct {
-	Key    string // dedupe key: installation, channel and message ts
-	Run    Run    // as it would be inserted, State Init, Wake 1
-	Follow bool   // it may only follow an unfinished run: it starts none
-	Name   string // of the person, decoration
+	Key    string    // dedupe key: installation, channel and message ts
+	Run    Run       // as it would be inserted, State Init, Wake 1
+	Follow bool      // it may only follow an unfinished run: it starts none
+	Name   string    // of the person, decoration
+	Quoted []Message // that come with it as data
 	Wishes []Wish
 	Audit  []audit.Entry
 }

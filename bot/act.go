@@ -137,7 +137,7 @@ func (b *Bot) continueClicked(ctx context.Context, c Click) (decisions.Outcome, 
 	if err != nil {
 		return decisions.Outcome{}, err
 	}
-	if work.Run.Asker.User != c.Actor.User {
+	if work.Run.Asker.User != c.Actor.User && work.Run.Owner.User != c.Actor.User {
 		return decisions.Outcome{Refused: "not_asker"}, nil
 	}
 	err = b.Agent.Tell(ctx, agent.Message{Run: c.Run, Kind: agent.Continue, From: work.Run.Asker, Text: "continue"}, c.ID)

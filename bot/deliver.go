@@ -189,6 +189,9 @@ func (b *Bot) render(ctx context.Context, d Delivery) (msg *card.Message, later 
 	}
 	at := b.where(b.lang(&work.Run), work.Run.TS)
 	switch rest[0] {
+	case "root":
+		m := b.Card.Root(work, at)
+		return &m, later, nil
 	case "progress":
 		m := b.Card.Progress(work, at)
 		b.showStatus(&work.Run, at.Lang)

@@ -30,19 +30,19 @@ func (b *Bot) elsewhere(ctx context.Context, d Delivery, msg *card.Message, hash
 		return Receipt{Version: d.Version, Gone: true} // it waits for nobody
 	}
 	b.Logger.WarnContext(ctx, "a channel takes no messages any more; the asker gets them", "subject", d.Subject, "channel", d.Channel, "error", cause)
-	lang := b.langOf(ctx, run.Asker.User)
+	lang := b.langOf(ctx, run.Requester().User)
 	note := b.Words.In(lang).Say("elsewhere", "channel", "<#"+d.Channel+">")
 	if msg.Meta.Approval != "" && b.Cards != "" && b.Cards != d.Channel {
 		note = b.Words.In(lang).Say("elsewhere.card", "channel", "<#"+d.Channel+">", "cards", "<#"+b.Cards+">")
 		moved := card.Message{Text: note, Blocks: []slack.Block{mrkdwn(note)}, Meta: msg.Meta}
-		if _, _, err := b.API.PostMessageContext(ctx, run.Asker.User, b.options(d, &moved, false)...); err != nil {
+		if _, _, err := b.API.PostMessageContext(ctx, run.Requester().User, b.options(d, &moved, false)...); err != nil {
 			return b.failed(d, methodPost, err)
 		}
 		return Receipt{Version: d.Version, Gone: true}
 	}
 	moved := *msg
 	moved.Blocks = append([]slack.Block{mrkdwn(note)}, msg.Blocks[:min(len(msg.Blocks), 49)]...)
-	channel, ts, err := b.API.PostMessageContext(ctx, run.Asker.User, b.options(d, &moved, false)...)
+	channel, ts, err := b.API.PostMessageContext(ctx, run.Requester().User, b.options(d, &moved, false)...)
 	if err != nil {
 		return b.failed(d, methodPost, err)
 	}

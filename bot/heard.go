@@ -53,10 +53,15 @@ func (b *Bot) replied(ctx context.Context, m message, said slacktext.Said) error
 	for i := range runs {
 		r := &runs[i]
 		mine := r.Asker.User == m.User
+		owned := r.Owner.User == m.User
 		switch {
+		case owned && (b.AllReplies || r.State == agent.WaitingInput):
+			err = b.tell(ctx, agent.Message{
+				Run: r.ID, Kind: agent.FollowUp, From: r.Owner, Name: b.Directory.KnownName(m.User), Text: said.Text, TS: m.TS,
+			}, "owner/"+r.ID+"/"+m.TS)
 		case mine && (b.AllReplies || r.State == agent.WaitingInput):
 			_, err = b.start(ctx, m, said, true)
-		case b.AllReplies && !mine:
+		case b.AllReplies && !mine && !owned:
 			err = b.tell(ctx, agent.Message{
 				Run: r.ID, Kind: agent.FollowUp, From: b.actor(m.User), Name: b.Directory.KnownName(m.User), Text: said.Text, TS: m.TS,
 			}, "quote/"+r.ID+"/"+m.TS)

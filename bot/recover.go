@@ -36,6 +36,9 @@ func (b *Bot) recover(ctx context.Context) error {
 	var failed error // after the first failure threads are left alone: Slack is slow or asks for patience
 	for i := range runs {
 		r := &runs[i]
+		if r.Rootless() {
+			continue // its root message is a delivery that is still due
+		}
 		wishes = append(wishes, agent.Wish{Subject: agent.ProgressSubject(r.ID), Channel: r.Channel, ThreadTS: r.TS, Priority: agent.PriorityProgress, ReadyAt: now})
 		if failed == nil && (r.State == agent.WaitingApproval || r.State == agent.WaitingInput) {
 			failed = b.reread(ctx, r)

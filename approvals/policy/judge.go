@@ -157,7 +157,10 @@ func (p *Policy) mayAsk(q Question) (string, bool) {
 	if len(q.Spec.Channels) > 0 && !slices.Contains(q.Spec.Channels, q.Channel) {
 		return fmt.Sprintf("%s may not be used in this channel", q.Spec.Name), false
 	}
-	if len(q.Spec.Roles) == 0 || q.Asker.Has(q.Spec.Roles) || p.byChannel(q.Spec.Roles, q.Channel) {
+	if most := q.Asker.Most; most != "" && rank(q.Spec.Risk) > rank(most) {
+		return fmt.Sprintf("%s may ask for tools of %s risk alone; give it roles in the configuration to let it ask for more", q.Asker.User, most), false
+	}
+	if len(q.Spec.Roles) == 0 || q.Asker.Has(q.Spec.Roles) || q.Asker.Standing != Service && p.byChannel(q.Spec.Roles, q.Channel) {
 		return "", true
 	}
 	return fmt.Sprintf("%s may be asked for only by people with the role %s", q.Spec.Name, list(q.Spec.Roles)), false

@@ -5,6 +5,8 @@ package policy
 import (
 	"slices"
 	"time"
+
+	"countersign/tools"
 )
 
 // Actor is a person of Slack: the workspace and the user id, never a name.
@@ -26,6 +28,7 @@ const (
 	Outsider    Standing = "outsider" // another workspace
 	Bot         Standing = "bot"
 	Deactivated Standing = "deactivated"
+	Service     Standing = "service" // a schedule, a hook, a program: it asks, and never decides
 )
 
 // Person is an actor with what Slack said of them just now.
@@ -35,7 +38,8 @@ type Person struct {
 	Locale   string // "en-US", "zh-CN"
 	Zone     string // IANA name of the person's time zone
 	Standing Standing
-	Roles    []string // of the configuration, by user id and usergroup
+	Roles    []string   // of the configuration, by user id and usergroup
+	Most     tools.Risk // the highest risk of a tool that they may ask for; empty: any
 }
 
 // Has says whether the person holds one of the roles.

@@ -27,12 +27,13 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 	}
 	a.gate = &agent.Gate{Tools: a.registry, Policy: func() *policy.Policy { return a.policy }, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
 	directory := bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now)
+	a.everybody = a.wireDirectory(directory)
 	house, err := a.house()
 	if err != nil {
 		return err
 	}
 	a.agent, err = agent.New(agent.Config{
-		Store: a.ports, Model: a.counted(a.model(), a.cfg.Model.Name), Small: a.counted(a.small(), a.cfg.Model.Small), Gate: a.gate, Directory: directory,
+		Store: a.ports, Model: a.counted(a.model(), a.cfg.Model.Name), Small: a.counted(a.small(), a.cfg.Model.Small), Gate: a.gate, Directory: a.everybody,
 		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: directory},
 		Prompts: a.prompts, Now: a.now, Logger: a.log, Owner: a.owner, Lease: a.lease(), Limits: limitsOf(a.cfg),
 		OutputChars: a.cfg.Limits.ToolOutputChars, Name: a.slack.self.Name, House: house, Cards: string(a.cfg.Slack.ApprovalsChannel),
@@ -42,7 +43,7 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		return err
 	}
 	a.door = decisions.New(decisions.Config{
-		Store: a.ports, Care: a.ports, Factors: a.ports, Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: directory, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
+		Store: a.ports, Care: a.ports, Factors: a.ports, Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: a.everybody, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
 		Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	})
 	a.slack.directory = directory

@@ -55,23 +55,24 @@ type App struct {
 	log  *slog.Logger
 	stop cleanups
 
-	metrics  *metrics.Set
-	store    *store.Store
-	ports    Ports
-	queue    *queue.Queue
-	registry *tools.Registry
-	servers  []*mcp.Server
-	policy   *policy.Policy
-	masker   *slacktext.Masker
-	prompts  *prompts.Prompts
-	gate     *agent.Gate
-	slack    slackSide
-	agent    *agent.Agent
-	door     *decisions.Door
-	bot      *bot.Bot
-	socket   *socket.Transport
-	schedule *schedule.Scheduler
-	owner    string
+	metrics   *metrics.Set
+	store     *store.Store
+	ports     Ports
+	queue     *queue.Queue
+	registry  *tools.Registry
+	servers   []*mcp.Server
+	policy    *policy.Policy
+	masker    *slacktext.Masker
+	prompts   *prompts.Prompts
+	gate      *agent.Gate
+	slack     slackSide
+	agent     *agent.Agent
+	door      *decisions.Door
+	bot       *bot.Bot
+	socket    *socket.Transport
+	everybody agent.Directory // people of Slack, and services
+	schedule  *schedule.Scheduler
+	owner     string
 }
 
 // New opens and wires everything; nothing runs yet. What it opened before an

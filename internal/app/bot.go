@@ -10,6 +10,7 @@ import (
 	"countersign/bot/card"
 	"countersign/bot/socket"
 	"countersign/bot/words"
+	"countersign/internal/fault"
 	"countersign/internal/metrics"
 	"countersign/internal/schedule"
 )
@@ -66,7 +67,7 @@ func (a *App) deliveryLease() time.Duration {
 }
 
 func (a *App) wireSchedule(context.Context) (err error) {
-	a.schedule, err = schedule.New(schedule.Config{Elect: a.store, Owner: a.owner, Now: a.now, Logger: a.log}, schedule.Job{
+	a.schedule, err = schedule.New(schedule.Config{Elect: a.store, Owner: a.owner, Now: a.now, Logger: a.log}, append(a.scheduled(), schedule.Job{
 		Name: "expire", Every: a.cfg.Approvals.Sweep, Run: a.door.ExpireDue,
 	}, schedule.Job{
 		Name: "care", Every: a.cfg.Approvals.Sweep, Run: a.door.CareDue,
@@ -74,7 +75,10 @@ func (a *App) wireSchedule(context.Context) (err error) {
 		Name: "probe", Every: max(a.cfg.Approvals.Sweep, time.Second), Run: a.door.ProbeDue,
 	}, schedule.Job{
 		Name: "audit head", Every: time.Hour, Run: a.logHead,
-	}, a.keepJob())
+	}, a.keepJob())...)
+	if err != nil && len(a.cfg.Schedules) > 0 {
+		return fault.Wrap(err, fault.Invalid, "schedules: %s.", err)
+	}
 	return err
 }
 

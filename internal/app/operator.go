@@ -75,6 +75,14 @@ func (o *Operator) Door(ctx context.Context) (*decisions.Door, bot.Self, error) 
 	}), a.slack.self, nil
 }
 
+// Self asks Slack who the bot is.
+func (o *Operator) Self(ctx context.Context) (bot.Self, error) {
+	if err := o.app.wireSlack(ctx); err != nil {
+		return bot.Self{}, err
+	}
+	return o.app.slack.self, nil
+}
+
 // bare is an App of which nothing is wired.
 func bare(cfg *config.Config, opt Options) *App {
 	a := &App{cfg: cfg, opt: opt, now: opt.Now, log: opt.Logger, owner: ownerID(), metrics: metrics.New()}

@@ -28,8 +28,8 @@ type owner struct {
 
 var owners = []owner{
 	{
-		of: "approvals/decisions/...", by: []string{"approvals/decisions/...", "bench/...", "bot/...", "cmd/...", "internal/app/...", "internal/schedule/...", "internal/store/...", "internal/apptest/...", "bench/..."},
-		why: "the only door through which a verdict enters is out of reach of what the model's words reach",
+		of: "approvals/decisions/...", by: []string{"approvals/decisions/...", "bench/...", "bot/...", "cmd/...", "internal/api/...", "internal/app/...", "internal/schedule/...", "internal/store/...", "internal/apptest/...", "bench/..."},
+		why: "the only door through which a verdict enters is out of reach of what the model's words reach; edges alone go through it: Slack, the command line, the HTTP interface, the clock",
 	},
 	{of: "gorm.io/...", by: []string{"internal/store/..."}, also: true, why: "rows are private to the store"},
 	{of: "github.com/ncruces/go-sqlite3/gormlite/...", by: []string{"internal/store/..."}, also: true, why: "gorm's driver goes where gorm goes"},

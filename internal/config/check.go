@@ -154,6 +154,28 @@ func (k *checker) schedules() {
 		}
 		seen = append(seen, s.Name)
 		k.known(key+".roles", s.Roles)
+		if !roleName.MatchString(s.Name) {
+			k.fail(key+".name", "a schedule's name is small letters, digits, _ and -, and begins with a letter")
+		}
+		k.listened(key+".channel", s.Channel)
+	}
+	k.listened("api.channel", k.API.Channel)
+	if h := k.Hooks.Alertmanager; h != nil {
+		k.known("hooks.alertmanager.roles", h.Roles)
+		k.listened("hooks.alertmanager.channel", h.Channel)
+		if len(h.Token.Reveal()) < shortestToken {
+			k.fail("hooks.alertmanager.token", "is shorter than %d characters, so it can be guessed", shortestToken)
+		}
+	}
+}
+
+// shortestToken is how long a token must be that people make up.
+const shortestToken = 20
+
+// listened checks that the bot answers in a channel where runs are to be shown.
+func (k *checker) listened(key string, c ChannelID) {
+	if c != "" && len(k.Slack.Channels) > 0 && !slices.Contains(k.Slack.Channels, c) {
+		k.fail(key, "the bot does not listen in this channel: add it to slack.channels")
 	}
 }
 

@@ -31,6 +31,8 @@ type Config struct {
 	Rules     []Rule          `yaml:"rules" doc:"Exceptions by tool and arguments; the first match wins."`
 	Tools     Tools           `yaml:"tools" doc:"What the agent can do."`
 	Schedules []Schedule      `yaml:"schedules" doc:"Runs that start by the clock."`
+	API       API             `yaml:"api" doc:"Runs and decisions of programs over our own listener."`
+	Hooks     Hooks           `yaml:"hooks" doc:"What may start runs from outside."`
 	Retention Retention       `yaml:"retention" doc:"How long what has ended is kept; unset: for ever."`
 
 	source   source
@@ -97,6 +99,25 @@ type Limits struct {
 type OpenApprovals struct {
 	PerRun   int `yaml:"per_run" min:"1" doc:"Pending approvals of one run."`
 	PerAsker int `yaml:"per_asker" min:"1" doc:"Pending approvals of one asker over all runs."`
+}
+
+// API is the HTTP interface for programs.
+type API struct {
+	Channel ChannelID `yaml:"channel" doc:"Id of the channel of runs that programs start; empty: they start none."`
+}
+
+// Hooks are what may start runs from outside.
+type Hooks struct {
+	Alertmanager *Hook `yaml:"alertmanager" doc:"Alertmanager's webhook, at /v1/hooks/alertmanager."`
+}
+
+// Hook starts runs when something calls it.
+type Hook struct {
+	Token   Secret    `yaml:"token" need:"yes" doc:"Bearer token that the caller sends."`
+	Channel ChannelID `yaml:"channel" need:"yes" doc:"Id of the channel that gets the answer."`
+	Text    string    `yaml:"text" need:"yes" doc:"What is asked; what the caller sends comes with it as data."`
+	Owner   UserID    `yaml:"owner" need:"yes" doc:"Id of the person who counts as requester."`
+	Roles   []string  `yaml:"roles" doc:"Roles of the hook as asker; empty: LOW tools alone."`
 }
 
 // Schedule is a run that starts by the clock.

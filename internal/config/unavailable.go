@@ -10,9 +10,7 @@ type feature struct {
 // unavailable lists what the file may say but this version cannot do. Such a
 // setting stops the start: one that is read and then ignored is worse than none.
 // Whoever builds a feature deletes its line.
-var unavailable = []feature{
-	{"schedules", "scheduled runs", func(c *Config) bool { return len(c.Schedules) > 0 }},
-}
+var unavailable = []feature{}
 
 // available refuses each setting that asks for a feature of a later version.
 func (k *checker) available() {

@@ -35,6 +35,7 @@ type Config struct {
 type Job struct {
 	Name  string
 	Every time.Duration // from start to start; a run that takes longer delays the next
+	Cron  string        // instead of Every: five fields, or @hourly, @daily …, in the local time zone
 	Run   func(ctx context.Context) error
 }
 
@@ -59,7 +60,8 @@ type Scheduler struct {
 	ttl  time.Duration
 }
 
-// New makes a scheduler of the jobs. Each runs first at once and never beside itself.
+// New makes a scheduler of the jobs. Each runs first at once, or when its cron line
+// says, and never beside itself.
 func New(c Config, jobs ...Job) (*Scheduler, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -90,19 +92,22 @@ func New(c Config, jobs ...Job) (*Scheduler, error) {
 func timeToLead(jobs []Job) time.Duration {
 	shortest := time.Minute
 	for _, j := range jobs {
-		shortest = min(shortest, j.Every)
+		if j.Every > 0 {
+			shortest = min(shortest, j.Every)
+		}
 	}
 	return shortest*5/2 + electPatience
 }
 
 func (s *Scheduler) add(j Job) error {
-	_, err := s.cron.NewJob(
-		gocron.DurationJob(j.Every),
-		gocron.NewTask(func() { s.run(j) }),
+	when, first := gocron.DurationJob(j.Every), []gocron.JobOption{gocron.WithStartAt(gocron.WithStartImmediately())}
+	if j.Cron != "" {
+		when, first = gocron.CronJob(j.Cron, false), nil
+	}
+	_, err := s.cron.NewJob(when, gocron.NewTask(func() { s.run(j) }), append(first,
 		gocron.WithName(j.Name),
 		gocron.WithSingletonMode(gocron.LimitModeReschedule),
-		gocron.WithStartAt(gocron.WithStartImmediately()),
-	)
+	)...)
 	if err != nil {
 		return fmt.Errorf("job %s: %w", j.Name, err)
 	}
@@ -172,7 +177,9 @@ func (quiet) Debug(string, ...any) {}
 func (quiet) Info(string, ...any) {}
 
 // Warn passes on.
-func (q quiet) Warn(msg string, args ...any) { q.log.Warn("scheduler", "message", msg, "details", args) }
+func (q quiet) Warn(msg string, args ...any) {
+	q.log.Warn("scheduler", "message", msg, "details", args)
+}
 
 // Error passes on, unless another replica leads.
 func (q quiet) Error(msg string, args ...any) {

@@ -92,6 +92,12 @@ func (t *txn) start(in *agent.Incoming) error {
 	if err := t.Create(&row).Error; err != nil {
 		return err
 	}
+	for i := range in.Quoted {
+		row := newInboxRow(&in.Quoted[i], int64(-i)) // before whatever wakes the run
+		if err := t.Create(&row).Error; err != nil {
+			return err
+		}
+	}
 	if err := t.wishes(in.Wishes); err != nil {
 		return err
 	}

@@ -155,8 +155,8 @@ func (s *Store) Delivered(ctx context.Context, d bot.Delivery, done bot.Receipt)
 		set += ", ready_at = CASE WHEN version > ? THEN ready_at ELSE ? END, since = CASE WHEN version > ? THEN since ELSE ? END"
 		args = append(args, done.Version, later, done.Version, later)
 	}
-	n, err := s.exec(ctx, "UPDATE deliveries SET "+set+" WHERE subject = ? AND lease_owner = ? AND lease_epoch = ?",
-		append(args, d.Subject, d.Owner, d.Epoch)...)
+	n, err := s.receipt(ctx, d, done, "UPDATE deliveries SET "+set+" WHERE subject = ? AND lease_owner = ? AND lease_epoch = ?",
+		append(args, d.Subject, d.Owner, d.Epoch))
 	return fencedUnless(n, err)
 }
 
