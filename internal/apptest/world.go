@@ -26,6 +26,7 @@ import (
 	"countersign/internal/app"
 	"countersign/internal/config"
 	"countersign/internal/id"
+	"countersign/internal/manifest"
 	"countersign/internal/shop"
 	"countersign/localslack"
 	"countersign/localslack/slacktest"
@@ -79,7 +80,7 @@ type Process struct {
 func New(t testing.TB, o Options) *World {
 	t.Helper()
 	w := &World{Dir: t.TempDir(), t: t, opt: o}
-	w.Slack = slacktest.New(t, o.Slack...)
+	w.Slack = slacktest.New(t, append([]func(*localslack.Config){granted}, o.Slack...)...)
 	w.Slack.Wait = 20 * time.Second
 	w.must(shop.Seed(w.Dir))
 	now := o.Now
@@ -101,6 +102,16 @@ func New(t testing.TB, o Options) *World {
 	t.Cleanup(w.Model.Close)
 	w.URL = w.database()
 	return w
+}
+
+// granted gives the app what its manifest asks for and nothing more: every world
+// shows that this is enough.
+func granted(c *localslack.Config) {
+	cfg := config.Default()
+	cfg.Roles = map[string]config.Role{"manager": {Usergroups: []config.UsergroupID{"S0MGR"}}}
+	if m, err := manifest.For(cfg, ""); err == nil { // with the default name there is none
+		c.App.Scopes, c.App.Events = m.ScopeNames(), m.EventNames()
+	}
 }
 
 // Start makes a world with one running process.

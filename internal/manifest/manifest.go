@@ -69,8 +69,12 @@ func names(items []Item) []string {
 	return out
 }
 
-// direct says whether a direct conversation is among the channels where the bot answers.
+// direct says whether a direct conversation is among the channels where the bot
+// answers: with none named it answers in every one.
 func direct(c *config.Config) bool {
+	if len(c.Slack.Channels) == 0 {
+		return true
+	}
 	for _, id := range c.Slack.Channels {
 		if strings.HasPrefix(string(id), "D") {
 			return true

@@ -32,6 +32,7 @@ func TestYAML(t *testing.T) {
 	for name, text := range map[string]string{
 		"default":    "",
 		"usergroups": "roles: {manager: {usergroups: [S1]}}\napprovals: {approvers: [manager]}\n",
+		"channels":   "slack: {channels: [C1]}\n",
 		"direct":     "slack: {channels: [C1, D1]}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +100,7 @@ func check(t *testing.T, m *manifest.Manifest, text string) {
 
 func TestOnlyWhatIsNeeded(t *testing.T) {
 	t.Parallel()
-	m, err := manifest.For(parse(t, "roles: {manager: {users: [U1]}}\napprovals: {approvers: [manager]}\n"), "")
+	m, err := manifest.For(parse(t, "slack: {channels: [C1]}\nroles: {manager: {users: [U1]}}\napprovals: {approvers: [manager]}\n"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +109,10 @@ func TestOnlyWhatIsNeeded(t *testing.T) {
 			t.Errorf("%s is not needed", scope)
 		}
 	}
-	if slices.Contains(m.EventNames(), "subteam_members_changed") {
-		t.Error("no role is held by a user group")
+	for _, event := range []string{"subteam_members_changed", "message.im", "user_change"} {
+		if slices.Contains(m.EventNames(), event) {
+			t.Errorf("%s is not needed", event)
+		}
 	}
 }
 
