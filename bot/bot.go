@@ -68,6 +68,7 @@ type Bot struct {
 	Config
 	poke   chan struct{} // there may be deliveries
 	soon   sooner
+	lanes  pacer
 	gone   uninstalled
 	native nativeStatus
 	work   sync.WaitGroup

@@ -103,6 +103,7 @@ func TestCardsGoBeforeProgress(t *testing.T) {
 		if strings.Contains(r.Raw, "wipe x") {
 			return apptest.Calls("wipe", `{"what":"x"}`)
 		}
+		time.Sleep(500 * time.Millisecond) // its progress is shown, and edited afterwards
 		return apptest.Says("ok")
 	}}
 	w := apptest.Start(t, apptest.Options{Extra: []tools.Tool{wipe}, Model: apptest.Play(slow, apptest.Says("ok"))})
@@ -111,7 +112,7 @@ func TestCardsGoBeforeProgress(t *testing.T) {
 	card := w.Slack.Expect(slacktest.InThread(ask), slacktest.Button("approval_approve"))
 	line := w.Slack.Expect(slacktest.InThread(ask), progress)
 	w.Slack.ExpectUpdate(line, slacktest.Text("Waiting for approval"))
-	w.Slack.Server.BreakAPI(localslack.APIFault{Method: "chat.update", Times: 1, RetryAfter: 2 * time.Second})
+	w.Slack.Server.BreakAPI(localslack.APIFault{Method: "chat.update", Times: 1, RetryAfter: 5 * time.Second})
 	for range 4 {
 		mgr.Says("#ops", "@countersign something else")
 	}

@@ -41,9 +41,11 @@ func (b *Bot) deliverHome(ctx context.Context, d Delivery, user string) Receipt 
 	if err != nil {
 		return b.failed(d, "", err)
 	}
-	if at := b.pace(ctx, methodHome, "", b.Gaps.Update); !at.IsZero() {
+	at, leave := b.pace(ctx, lane{method: methodHome}, b.Gaps.Update, false)
+	if leave == nil {
 		return Receipt{RetryAt: at}
 	}
+	defer leave()
 	view := b.Card.Home(mine, runs, b.where(b.langOf(ctx, user), ""))
 	if _, err := b.API.PublishViewContext(ctx, slack.PublishViewContextRequest{UserID: user, View: view}); err != nil {
 		return b.failed(d, methodHome, err)

@@ -34,9 +34,24 @@ func (b *Bot) place(ctx context.Context, m message) error {
 		return nil
 	}
 	b.Logger.WarnContext(ctx, "a channel was closed for us", "event", m.Type, "channel", m.Channel)
+	channel := m.Channel
+	b.background("closed channel", callTimeout, func(ctx context.Context) error { // what was just on its way is stored by then
+		timer := time.NewTimer(closedAgain)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+		}
+		defer b.Poke()
+		return b.Places.CloseChannel(ctx, channel, b.Now())
+	})
 	defer b.Poke()
-	return b.Places.CloseChannel(ctx, m.Channel, b.Now())
+	return b.Places.CloseChannel(ctx, channel, b.Now())
 }
+
+// closedAgain is after how long a closed channel is looked at once more.
+const closedAgain = 3 * time.Second
 
 // Removed says that the workspace removed the app.
 func (b *Bot) Removed() bool { return b.gone.dead() }

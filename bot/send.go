@@ -40,13 +40,16 @@ func (b *Bot) send(ctx context.Context, d Delivery, msg *card.Message, hash stri
 }
 
 func (b *Bot) post(ctx context.Context, d Delivery, msg *card.Message, hash string) Receipt {
-	if at := b.pace(ctx, methodPost, d.Channel, b.Gaps.Post); !at.IsZero() {
+	at, leave := b.pace(ctx, lane{methodPost, d.Channel}, b.Gaps.Post, isUrgent(d))
+	if leave == nil {
 		return Receipt{RetryAt: at}
 	}
 	if err := b.Outbox.Intend(ctx, d, b.Now()); err != nil {
+		leave()
 		return b.failed(d, "", err)
 	}
 	place, ts, err := b.API.PostMessageContext(ctx, d.Channel, b.options(d, msg, true)...)
+	leave()
 	if isPrivate(d.Subject) && (closedPlace(err) || said(err, "cannot_dm_bot", "messages_tab_disabled")) {
 		return b.whisperAnswer(ctx, d, msg, err.Error())
 	}
@@ -68,10 +71,12 @@ func (b *Bot) post(ctx context.Context, d Delivery, msg *card.Message, hash stri
 }
 
 func (b *Bot) update(ctx context.Context, d Delivery, msg *card.Message, hash string) Receipt {
-	if at := b.pace(ctx, methodUpdate, "", b.Gaps.Update); !at.IsZero() {
+	at, leave := b.pace(ctx, lane{method: methodUpdate}, b.Gaps.Update, isUrgent(d))
+	if leave == nil {
 		return Receipt{PostedTS: d.PostedTS, Hash: d.Hash, RetryAt: at}
 	}
 	_, _, _, err := b.API.UpdateMessageContext(ctx, d.Channel, d.PostedTS, b.options(d, msg, false)...)
+	leave()
 	switch {
 	case said(err, "message_not_found"):
 		return b.vanished(ctx, d, msg, hash)
@@ -182,17 +187,6 @@ const (
 	mostLooked = 999
 	clockSlack = 10 * time.Minute
 )
-
-// pace takes a slot of a method, or says from when on there may be one. Nobody sleeps
-// here: what is put off is claimed again then, the most urgent first.
-func (b *Bot) pace(ctx context.Context, method, channel string, gap time.Duration) time.Time {
-	now := b.Now()
-	wait, err := b.Outbox.Pace(ctx, method, channel, now, gap)
-	if err != nil || wait <= 0 {
-		return time.Time{} // Slack's own limit stands behind it
-	}
-	return now.Add(wait)
-}
 
 // failed sorts an error of a method: to be tried again when Slack says, later, or never.
 func (b *Bot) failed(d Delivery, method string, err error) Receipt {

@@ -26,7 +26,11 @@ func (b *Bot) whisper(ctx context.Context, channel, user, thread, text string) e
 	if thread != "" {
 		options = append(options, slack.MsgOptionTS(thread))
 	}
-	if _, err := b.API.PostEphemeralContext(ctx, channel, user, options...); err != nil {
+	_, err := b.API.PostEphemeralContext(ctx, channel, user, options...)
+	if thread != "" && said(err, "cannot_reply_to_message", "thread_not_found") {
+		return b.whisper(ctx, channel, user, "", text) // a stored click knows its message, not the thread of that
+	}
+	if err != nil {
 		return fmt.Errorf("whisper in %s: %w", channel, err)
 	}
 	return nil
