@@ -25,6 +25,7 @@ type message struct {
 	User        string          `json:"user"`
 	Text        string          `json:"text"`
 	TS          string          `json:"ts"`
+	EventTS     string          `json:"event_ts"`
 	ThreadTS    string          `json:"thread_ts"`
 	BotID       string          `json:"bot_id"`
 	AppID       string          `json:"app_id"`
@@ -87,6 +88,10 @@ func (b *Bot) take(ctx context.Context, m message, raw json.RawMessage) error {
 		return b.place(ctx, m)
 	case "member_joined_channel":
 		if m.User == b.Self.User {
+			fresh, err := b.Clicks.SeenEvent(ctx, "greeting/"+b.Self.Team+"/"+m.Channel+"/"+m.EventTS, b.Now())
+			if err != nil || !fresh {
+				return err
+			}
 			b.background("greeting", callTimeout, func(ctx context.Context) error { return b.greet(ctx, m.Channel) })
 		}
 	}

@@ -228,3 +228,16 @@ func TestTwoProcessesAnswerOnce(t *testing.T) {
 		t.Errorf("%d runs, %d answers", n, len(w.Slack.All(answer)))
 	}
 }
+
+// The bot says hello once where it was invited, however often Slack tells it so.
+func TestGreetsOnce(t *testing.T) {
+	t.Parallel()
+	w := apptest.Start(t, apptest.Options{Model: apptest.Play(apptest.Says("ok"))})
+	w.Slack.Server.BreakDelivery(localslack.DeliveryFault{Type: "member_joined_channel", Copies: []localslack.Copy{{}, {NewEventID: true}}})
+	if err := w.Slack.Server.Invite(t.Context(), "U0ANA", "U0BOT", "C0QUIET"); err != nil {
+		t.Fatal(err)
+	}
+	w.Slack.Expect(w.Slack.In("#quiet"), slacktest.Text("Hello"))
+	w.Slack.ExpectAcked()
+	w.Slack.NoStray()
+}
