@@ -24,7 +24,7 @@ func (a *App) wireTools(ctx context.Context) error {
 		return err
 	}
 	var all []tools.Tool
-	for _, build := range []func() ([]tools.Tool, error){a.fileTools, a.docTools, a.sqlTools, a.httpTools, a.metricTools,
+	for _, build := range []func() ([]tools.Tool, error){a.fileTools, a.docTools, a.sqlTools, a.httpTools, a.openAPITools, a.metricTools,
 		func() ([]tools.Tool, error) { return a.sandboxTools(ctx) },
 	} {
 		ts, err := build()

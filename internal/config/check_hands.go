@@ -38,6 +38,7 @@ func (k *checker) tools() {
 	}
 	k.sql()
 	k.httpTools()
+	k.openAPI()
 	k.sandbox()
 	k.mcp()
 }
@@ -94,6 +95,31 @@ func (k *checker) httpTools() {
 		}
 		if t.Window > 0 && !t.Idempotent {
 			k.fail(key+".idempotency_window", "means nothing without idempotent: true")
+		}
+	}
+}
+
+func (k *checker) openAPI() {
+	taken := map[string]bool{}
+	for _, t := range k.Tools.HTTP {
+		taken[t.Name] = true
+	}
+	for i, o := range k.Tools.OpenAPI {
+		key := item("tools.openapi", i)
+		k.web(key+".url", o.URL)
+		for _, name := range sortedKeys(o.Headers) {
+			k.header(key+".headers."+name, name, o.Headers[name])
+		}
+		for j, op := range o.Operations {
+			at, name := item(key+".operations", j), op.Name
+			if name == "" {
+				name = op.ID
+			}
+			k.name(at+".name", name, taken)
+			k.access(at, op.Access)
+			if op.Window > 0 && !op.Idempotent {
+				k.fail(at+".idempotency_window", "means nothing without idempotent: true")
+			}
 		}
 	}
 }

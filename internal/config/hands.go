@@ -11,6 +11,7 @@ type Tools struct {
 	Docs    *Docs      `yaml:"docs" doc:"search_docs and delete_document."`
 	SQL     []SQL      `yaml:"sql" doc:"get_schema, query_sql and, where write is true, execute_sql."`
 	HTTP    []HTTPTool `yaml:"http" doc:"Your own services, one tool for each call."`
+	OpenAPI []OpenAPI  `yaml:"openapi" doc:"Operations of services that describe themselves, each a tool like those of http."`
 	Metrics *Metrics   `yaml:"metrics" doc:"query_metrics."`
 	Sandbox *Sandbox   `yaml:"sandbox" doc:"run_command, in a container."`
 	MCP     []MCP      `yaml:"mcp" doc:"Servers of the Model Context Protocol; their tools are named NAME_TOOL."`
@@ -69,6 +70,34 @@ type HTTPTool struct {
 type Read struct {
 	Method string   `yaml:"method" enum:"GET,HEAD" doc:"GET (also when empty) or HEAD."`
 	URL    string   `yaml:"url" need:"yes" expand:"yes" doc:"Address, filled with the same arguments."`
+	Fields []string `yaml:"fields" doc:"Fields of the answer that matter."`
+}
+
+// OpenAPI is a service whose OpenAPI 3 document declares its operations.
+type OpenAPI struct {
+	File           string             `yaml:"file" need:"yes" doc:"The document, YAML or JSON."`
+	URL            string             `yaml:"url" expand:"yes" doc:"Address that all paths follow; unset: that of the document's first server."`
+	Headers        map[string]Secret  `yaml:"headers" doc:"Headers sent with each call, to this origin only."`
+	PrivateNetwork bool               `yaml:"private_network" doc:"Whether the address may be a private one."`
+	Operations     []OpenAPIOperation `yaml:"operations" need:"yes" doc:"The operations that become tools; no others do."`
+}
+
+// OpenAPIOperation is one operation that becomes a tool. What is left out comes from
+// the document; the risk of a GET or HEAD is low, of all else high.
+type OpenAPIOperation struct {
+	Access      `yaml:",inline"`
+	ID          string          `yaml:"id" need:"yes" doc:"The operationId."`
+	Name        string          `yaml:"name" doc:"The tool's name for the model; unset: the id."`
+	Description string          `yaml:"description" doc:"What it does; unset: summary and description of the document."`
+	Idempotent  bool            `yaml:"idempotent" doc:"Whether the service honours the Idempotency-Key header that we send."`
+	Window      time.Duration   `yaml:"idempotency_window" min:"1s" doc:"How long the service remembers the key; unset: for ever."`
+	Timeout     time.Duration   `yaml:"timeout" min:"1ms" doc:"Longest time of a call; unset: limits.tool_timeout."`
+	Preview     *OpenAPIPreview `yaml:"preview" doc:"An operation that reads, whose answer the card shows beforehand."`
+}
+
+// OpenAPIPreview is the operation that is read before somebody approves another.
+type OpenAPIPreview struct {
+	ID     string   `yaml:"id" need:"yes" doc:"The operationId of a GET or HEAD over arguments that the operation has, too."`
 	Fields []string `yaml:"fields" doc:"Fields of the answer that matter."`
 }
 
