@@ -3,6 +3,7 @@ package tools
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -59,6 +60,27 @@ func (r *Registry) Add(t Tool) error {
 		return fmt.Errorf("%w: the name %q is taken twice", ErrBadTool, spec.Name)
 	}
 	r.entries[spec.Name] = entry{tool: t, spec: spec, schema: schema}
+	return nil
+}
+
+// Replace takes tools out and puts others in at one moment. Nothing changes when one
+// of the new ones is wrong or its name is taken.
+func (r *Registry) Replace(names []string, by ...Tool) error {
+	fresh, err := NewRegistry(by...)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name := range fresh.entries {
+		if _, taken := r.entries[name]; taken && !slices.Contains(names, name) {
+			return fmt.Errorf("%w: the name %q is taken twice", ErrBadTool, name)
+		}
+	}
+	for _, name := range names {
+		delete(r.entries, name)
+	}
+	maps.Copy(r.entries, fresh.entries)
 	return nil
 }
 

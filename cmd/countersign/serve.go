@@ -40,6 +40,7 @@ func (*serveCmd) Run(e *env) error {
 		defer close(checked)
 		e.examineBriefly(cfg)
 	}()
+	go e.obey(e.ctx, a)
 	err = a.Run(e.ctx)
 	<-checked
 	return err

@@ -10,7 +10,6 @@ import (
 	"countersign/agent/llm/openai"
 	"countersign/agent/prompts"
 	"countersign/approvals/decisions"
-	"countersign/approvals/policy"
 	"countersign/bot"
 	"countersign/bot/slacktext"
 	"countersign/internal/config"
@@ -25,15 +24,16 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 	if a.prompts, err = prompts.New(); err != nil {
 		return err
 	}
-	a.gate = &agent.Gate{Tools: a.registry, Policy: func() *policy.Policy { return a.policy }, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
+	a.gate = &agent.Gate{Tools: a.registry, Policy: a.currentPolicy, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
 	directory := bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now)
 	a.everybody = a.wireDirectory(directory)
+	a.switched.turn(a.counted(a.model(), a.cfg.Model.Name))
 	house, err := a.house()
 	if err != nil {
 		return err
 	}
 	a.agent, err = agent.New(agent.Config{
-		Store: a.ports, Model: a.counted(a.model(), a.cfg.Model.Name), Small: a.counted(a.small(), a.cfg.Model.Small), Gate: a.gate, Directory: a.everybody,
+		Store: a.ports, Model: &a.switched, Small: a.counted(a.small(), a.cfg.Model.Small), Gate: a.gate, Directory: a.everybody,
 		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: directory},
 		Prompts: a.prompts, Now: a.now, Logger: a.log, Owner: a.owner, Lease: a.lease(), Limits: limitsOf(a.cfg),
 		OutputChars: a.cfg.Limits.ToolOutputChars, Name: a.slack.self.Name, House: house, Cards: string(a.cfg.Slack.ApprovalsChannel),

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -55,13 +57,16 @@ type App struct {
 	log  *slog.Logger
 	stop cleanups
 
+	reloading sync.Mutex
+	running   *config.Config // as it was taken over last; what needs a restart holds as in cfg
+	switched  switched
 	metrics   *metrics.Set
 	store     *store.Store
 	ports     Ports
 	queue     *queue.Queue
 	registry  *tools.Registry
 	servers   []*mcp.Server
-	policy    *policy.Policy
+	policy    atomic.Pointer[policy.Policy] // as it holds now
 	masker    *slacktext.Masker
 	prompts   *prompts.Prompts
 	gate      *agent.Gate

@@ -65,10 +65,12 @@ func (o *Operator) Door(ctx context.Context) (*decisions.Door, bot.Self, error) 
 	if a.registry, err = tools.NewRegistry(); err != nil {
 		return nil, bot.Self{}, err
 	}
-	if a.policy, err = policyOf(a.cfg); err != nil {
+	p, err := policyOf(a.cfg)
+	if err != nil {
 		return nil, bot.Self{}, err
 	}
-	a.gate = &agent.Gate{Tools: a.registry, Policy: func() *policy.Policy { return a.policy }, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
+	a.policy.Store(p)
+	a.gate = &agent.Gate{Tools: a.registry, Policy: a.currentPolicy, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
 	return decisions.New(decisions.Config{
 		Store: a.store, Care: a.store, Factors: a.store, Notify: a.cfg.Approvals.Notify == "dm", Directory: bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now), Gate: a.gate, Prompts: a.prompts,
 		Now: a.now, Logger: a.log, Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
@@ -85,7 +87,7 @@ func (o *Operator) Self(ctx context.Context) (bot.Self, error) {
 
 // bare is an App of which nothing is wired.
 func bare(cfg *config.Config, opt Options) *App {
-	a := &App{cfg: cfg, opt: opt, now: opt.Now, log: opt.Logger, owner: ownerID(), metrics: metrics.New()}
+	a := &App{cfg: cfg, running: cfg, opt: opt, now: opt.Now, log: opt.Logger, owner: ownerID(), metrics: metrics.New()}
 	if a.now == nil {
 		a.now = time.Now
 	}
@@ -155,7 +157,7 @@ func NewParts(ctx context.Context, cfg *config.Config, opt Options) (*Parts, err
 	if err := a.wireTools(ctx); err != nil {
 		return nil, errors.Join(err, a.stop.run())
 	}
-	return &Parts{Tools: a.registry, Policy: a.policy, app: a}, nil
+	return &Parts{Tools: a.registry, Policy: a.currentPolicy(), app: a}, nil
 }
 
 // Close closes what the tools opened.

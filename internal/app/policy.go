@@ -68,16 +68,17 @@ func stepUp(word string) string {
 }
 
 // wirePolicy makes the policy and holds its rules against the tools that there are.
-func (a *App) wirePolicy() (err error) {
-	if a.policy, err = policyOf(a.cfg); err != nil {
+func (a *App) wirePolicy() error {
+	p, err := policyOf(a.cfg)
+	if err != nil {
 		return err
 	}
-	if a.policy.Rules == nil {
-		return nil
+	if p.Rules != nil {
+		if err := p.Rules.Unsound(a.registry, a.mayCome); err != nil {
+			return fault.Wrap(err, fault.Invalid, "%s.", err)
+		}
 	}
-	if err := a.policy.Rules.Unsound(a.registry, a.mayCome); err != nil {
-		return fault.Wrap(err, fault.Invalid, "%s.", err)
-	}
+	a.policy.Store(p)
 	return nil
 }
 
