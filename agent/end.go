@@ -85,6 +85,9 @@ func (w *worker) cancelOpen(c *Change, now time.Time) {
 		}
 		c.Approvals = append(c.Approvals, ApprovalChange{ID: a.ID, From: a.State, To: approvals.Cancelled, Version: -1, At: now})
 		c.Wishes = append(c.Wishes, CardWishes(a, w.a.Cards, now)...)
+		if w.a.Notify || a.Reminded > 0 { // those who were asked need not look any more
+			c.Wishes = append(c.Wishes, PeopleWish(a, now))
+		}
 		c.Audit = append(c.Audit, audit.Entry{At: now, Kind: "approval.cancelled", Run: w.run.ID, Step: a.Step, Approval: a.ID, Revision: a.Revision, Via: "worker", Data: "{}"})
 	}
 }

@@ -248,7 +248,7 @@ func (d *Door) change(c *Case, on string, decision *approvals.Decision) Change {
 	if decision != nil {
 		change.By = decision.By
 	}
-	if d.Notify || decision != nil && a.Risk == tools.High {
+	if d.Notify || a.Reminded > 0 || decision != nil && a.Risk == tools.High {
 		change.Wishes = append(change.Wishes, agent.PeopleWish(a, now))
 	}
 	change.Audit = append(change.Audit, d.entry(c, "approval."+on, decision))

@@ -173,6 +173,9 @@ func (d *Door) runAgain(change *Change, s Settlement, c *Case, needs policy.Requ
 	change.Steps = []agent.StepChange{{From: agent.StepUncertain, Step: step}}
 	change.Open = []approvals.Approval{a}
 	change.Wishes = append(change.Wishes, agent.CardWishes(&a, d.Cards, now)...)
+	if d.Notify || a.Risk == tools.High {
+		change.Wishes = append(change.Wishes, agent.PeopleWish(&a, now))
+	}
 	change.Audit = append(change.Audit, audit.Entry{
 		At: now, Kind: "approval.opened", Run: a.Run, Step: a.Step, Approval: a.ID, Revision: 1, Digest: a.Current().Digest,
 		Team: s.Who.Team, User: s.Who.User, Via: s.Via, Data: d.data(map[string]any{"tool": a.Tool, "arguments": string(c.Step.Executed), "why": a.Why}),

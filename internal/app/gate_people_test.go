@@ -159,3 +159,15 @@ func TestCardOfARejectedCall(t *testing.T) {
 	other := s.asks("删除文档 doc_41")
 	s.card(other, slacktest.NoText("we still need it"))
 }
+
+// Whoever was asked privately learns that the request was stopped, too.
+func TestStopReachesThoseWhoWereAsked(t *testing.T) {
+	t.Parallel()
+	s := start(t, apptest.Options{Approvals: "approvals: {approvers: [manager], notify: dm, sweep: 200ms}"})
+	ask := s.asks("删除文档 doc_42")
+	s.card(ask)
+	asked := s.direct(s.mgr, slacktest.MetaHas("subject", "/asked/"))
+	s.ana.Replies(ask, "@countersign 停止")
+	s.waits(agent.Cancelled)
+	s.Slack.ExpectUpdate(asked, slacktest.NoButton(""))
+}
