@@ -78,7 +78,7 @@ reproduce() {
   other=$(mktemp -d)
   git clone -q --no-hardlinks . "$other/elsewhere"
   build "$other/elsewhere" "$1" "$other/two"
-  git clone -q --no-hardlinks . "$other/a/place/with/another/name"
+  git clone -q --no-hardlinks "$other/elsewhere" "$other/a/place/with/another/name" # of it, not of here: this may have moved on
   build "$other/a/place/with/another/name" "$1" "$other/one"
   cmp "$other/one" "$other/two" || fail "two builds of $version differ"
   sha256sum "$other/one"
