@@ -108,6 +108,9 @@ func declared(h config.HTTPTool) httpapi.Tool {
 	for name, value := range h.Headers {
 		t.Headers[name] = value.Reveal()
 	}
+	if h.Pages != nil {
+		t.Pages = &httpapi.Pages{Next: h.Pages.Next, Limit: h.Pages.Limit}
+	}
 	if h.Probe != nil {
 		t.Probe = &httpapi.Read{Method: h.Probe.Method, URL: h.Probe.URL, Fields: h.Probe.Fields}
 	}

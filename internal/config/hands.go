@@ -59,11 +59,18 @@ type HTTPTool struct {
 	PrivateNetwork bool              `yaml:"private_network" doc:"Whether the address may be a private one."`
 	Timeout        time.Duration     `yaml:"timeout" min:"1ms" doc:"Longest time of a call; unset: limits.tool_timeout."`
 	MaxBytes       Bytes             `yaml:"max_bytes" min:"1" doc:"Largest answer that is read; unset: 1MiB."`
+	Pages          *Pages            `yaml:"pages" doc:"How a GET's answer names its next part; unset: the answer is whole."`
 	Preview        *Read             `yaml:"preview" doc:"A read whose answer the card shows beforehand."`
 	Probe          *Read             `yaml:"probe" doc:"A read that tells whether a call of unknown outcome happened."`
 	Parameters     json.RawMessage   `yaml:"parameters" doc:"JSON Schema of the arguments, an object."`
 	Body           json.RawMessage   `yaml:"body" doc:"JSON in which a text {argument} stands for that argument, {idempotency_key} for the call's key; unset: an object of the arguments that the URL does not take."`
 	ContentType    string            `yaml:"content_type" doc:"What the body is sent as: application/json (also when empty) or application/…+json."`
+}
+
+// Pages says how an answer names the address of its next part.
+type Pages struct {
+	Next  string `yaml:"next" need:"yes" doc:"link: the Link header with rel=next; else the member of the answer that holds the address, as a dotted path."`
+	Limit int    `yaml:"limit" need:"yes" min:"2" doc:"Parts that are read at most, up to 50."`
 }
 
 // Read is a request without effects that goes with an HTTP tool.

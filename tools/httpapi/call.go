@@ -46,7 +46,13 @@ func (t *tool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
 	if err != nil {
 		return tools.Result{}, t.unanswered(err)
 	}
-	return t.judge(f, a)
+	res, err := t.judge(f, a)
+	if err != nil || t.pages == nil || a.status > 299 {
+		return res, err
+	}
+	parts, note := t.follow(ctx, f, a)
+	res.Text = statusLine(a.status) + "\n" + t.joined(parts, note)
+	return res, nil
 }
 
 // unanswered sorts errors without an answer.

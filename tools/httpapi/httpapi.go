@@ -38,6 +38,7 @@ type Tool struct {
 	FinalErrors    bool              // a 5xx answer means that nothing happened
 	Preview        *Read             // what to read before somebody approves
 	Probe          *Read             // what tells whether a call of unknown outcome happened; may use {idempotency_key}
+	Pages          *Pages            // how an answer names its next part; nil: it is whole
 	Timeout        time.Duration     // 0: the configured tool_timeout
 	MaxBytes       int               // of an answer; 0: 1 MiB; what is longer is cut
 }
@@ -67,6 +68,7 @@ type tool struct {
 	probe   *read // nil: none
 	headers http.Header
 	secrets []string
+	pages   *Pages // nil: none
 	final   bool
 	sender  sender
 }
@@ -113,8 +115,11 @@ func build(cfg Tool, opt Options) (*tool, error) {
 	secrets = append(secrets, request.secrets()...)
 	// The longest first, so that a part never uncovers the rest of a whole.
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	t := &tool{request: request, headers: headers, secrets: secrets, final: cfg.FinalErrors, sender: newSender(cfg, opt)}
+	t := &tool{request: request, headers: headers, secrets: secrets, final: cfg.FinalErrors, pages: cfg.Pages, sender: newSender(cfg, opt)}
 	if t.spec, err = specOf(cfg, request, params); err != nil {
+		return nil, err
+	}
+	if err := cfg.Pages.check(request.method, t.spec.Effects); err != nil {
 		return nil, err
 	}
 	if t.preview, err = t.buildRead("preview", cfg.Preview, params); err != nil {
