@@ -57,6 +57,8 @@ type Config struct {
 	OpenPerAsker int
 	Notify       bool // approvers are told privately of every card
 	Price        Price
+	Ledger       Ledger              // nil: days are not counted
+	Day          Day                 // what 24 hours may use; zeros: no limit
 	Tracer       trace.Tracer        // nil: nothing is traced
 	Mask         func(string) string // hides secrets in what the record shows
 	Stopping     func() bool         // the process is being stopped: give runs back at the next good point; nil: never

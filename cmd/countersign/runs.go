@@ -19,6 +19,7 @@ type runsCmd struct {
 	Show   runsShowCmd   `cmd:"" help:"Show a run: its steps, their arguments and outcomes, its approvals."`
 	Cancel runsCancelCmd `cmd:"" help:"Stop a run. A tool that is running is not interrupted; its outcome is recorded first."`
 	Resume runsResumeCmd `cmd:"" help:"Wake a run now, whatever it waits for; what it waits for stays open."`
+	Cost   runsCostCmd   `cmd:"" help:"What runs cost, by user, channel or tool."`
 	Export runsExportCmd `cmd:"" help:"Print everything of a run as JSON, whole outputs included."`
 }
 

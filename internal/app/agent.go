@@ -37,7 +37,7 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: directory},
 		Prompts: a.prompts, Now: a.now, Logger: a.log, Owner: a.owner, Lease: a.lease(), Limits: limitsOf(a.cfg),
 		OutputChars: a.cfg.Limits.ToolOutputChars, Name: a.slack.self.Name, House: house, Cards: string(a.cfg.Slack.ApprovalsChannel),
-		OpenPerRun: a.cfg.Limits.OpenApprovals.PerRun, OpenPerAsker: a.cfg.Limits.OpenApprovals.PerAsker, Notify: a.cfg.Approvals.Notify == "dm", Price: priceOf(a.cfg.Model.Price), Mask: a.mask, Stopping: a.stopping, Tracer: a.tracer(),
+		OpenPerRun: a.cfg.Limits.OpenApprovals.PerRun, OpenPerAsker: a.cfg.Limits.OpenApprovals.PerAsker, Notify: a.cfg.Approvals.Notify == "dm", Price: priceOf(a.cfg.Model.Price), Ledger: a.store, Day: dayOf(a.cfg), Mask: a.mask, Stopping: a.stopping, Tracer: a.tracer(),
 	})
 	if err != nil {
 		return err
@@ -120,3 +120,11 @@ func priceOf(p config.Price) agent.Price {
 
 // micro turns an amount of money into millionths.
 func micro(amount float64) int64 { return int64(amount * 1e6) }
+
+func dayOf(c *config.Config) agent.Day {
+	amount := func(a config.Allowance) agent.Amount {
+		return agent.Amount{Tokens: int64(a.Tokens), Cost: micro(a.Cost)}
+	}
+	d := c.Limits.PerDay
+	return agent.Day{User: amount(d.User), Channel: amount(d.Channel), All: amount(d.All)}
+}

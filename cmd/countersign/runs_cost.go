@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"countersign/internal/app"
+	"countersign/internal/fault"
+)
+
+type runsCostCmd struct {
+	By    string        `enum:"user,channel,tool" default:"user" help:"user, channel or tool."`
+	Since time.Duration `default:"720h" help:"Of the runs that began within this time."`
+}
+
+// Run prints what runs cost.
+func (c *runsCostCmd) Run(e *env) error {
+	if c.Since <= 0 {
+		return fault.New(fault.Invalid, "--since is a time that has passed, like 720h.")
+	}
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
+	return e.operate(func(o *app.Operator) error {
+		all, err := o.Store.Costs(e.ctx, c.By, e.now().Add(-c.Since))
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			fmt.Fprintln(e.out, "no runs")
+			return nil
+		}
+		p := page{mask: o.Mask}
+		w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(w, "%s\tRUNS\tTOKENS\tCOST (%s)\n", heading(c.By), cfg.Model.Price.Currency)
+		for _, s := range all {
+			fmt.Fprintf(w, "%s\t%d\t%d\t%.4f\n", p.short(s.Of, 40), s.Runs, s.Tokens, float64(s.Cost)/1e6)
+		}
+		return w.Flush()
+	})
+}
+
+func heading(by string) string {
+	return map[string]string{"user": "USER", "channel": "CHANNEL", "tool": "TOOL"}[by]
+}

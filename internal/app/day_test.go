@@ -1,0 +1,53 @@
+package app_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"countersign/agent"
+	"countersign/internal/apptest"
+	"countersign/internal/store"
+	"countersign/localslack/slacktest"
+)
+
+// Who has used up the day gets a polite answer and no model; others go on until the
+// channel's day is used up too. What was used is reported by whom and by what.
+func TestDaysAreBoundedAndReported(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o apptest.Options) {
+		script := apptest.Play(apptest.Calls("list_files", `{"thought":"look","path":"."}`), apptest.Says("Files."))
+		o.Model, o.YAML = script, "limits: {per_day: {user: {tokens: 200}, channel: {tokens: 400}}}\nmodel: {price: {input_per_million: 10, output_per_million: 100}}\n"
+		s := start(t, o)
+		ask := s.asks("list the files") // two turns of 110 tokens
+		s.Slack.Expect(slacktest.InThread(ask), answer, slacktest.Text("Files."))
+		ask = s.asks("list them again")
+		s.Slack.Expect(slacktest.InThread(ask), answer, slacktest.Text("what one person may use in 24 hours"))
+		ask = s.mgr.Says("#ops", "@countersign list the files")
+		s.Slack.Expect(slacktest.InThread(ask), answer, slacktest.Text("Files."))
+		ask = s.fin.Says("#ops", "@countersign list the files")
+		s.Slack.Expect(slacktest.InThread(ask), answer, slacktest.Text("This channel has used up"))
+		if n := len(script.Requests()); n != 4 {
+			t.Errorf("the model was asked %d times, not 4", n)
+		}
+		of := func(by string) []store.Share {
+			out, err := s.Newest().Store().Costs(t.Context(), by, time.Now().Add(-time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		run := agent.Amount{Tokens: 220, Cost: 4000} // 200 prompt at 10, 20 completion at 100 a million
+		turns := agent.Amount{Tokens: 220, Cost: 4000}
+		for by, want := range map[string][]store.Share{
+			"user":    {{Of: s.ana.ID, Runs: 2, Amount: run}, {Of: s.mgr.ID, Runs: 1, Amount: run}, {Of: s.fin.ID, Runs: 1}},
+			"channel": {{Of: "C0OPS", Runs: 4, Amount: agent.Amount{Tokens: 440, Cost: 8000}}},
+			"tool":    {{Of: "answer", Runs: 2, Amount: turns}, {Of: "list_files", Runs: 2, Amount: turns}},
+		} {
+			if d := cmp.Diff(want, of(by)); d != "" {
+				t.Errorf("by %s (-want +got)\n%s", by, d)
+			}
+		}
+	})
+}
