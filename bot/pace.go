@@ -47,9 +47,15 @@ func (p *pacer) enter(l lane, now time.Time, gap time.Duration, urgent bool) (at
 	if urgent {
 		return at
 	}
-	t.tail = later(at, t.tail.Add(gap))
+	if t.tail = later(at, t.tail.Add(gap)); t.tail.After(at.Add(mostWaits * gap)) {
+		t.tail = at // from the front again: places of those who did not come would make the line longer for ever
+	}
 	return t.tail
 }
+
+// mostWaits is over how many slots those who wait are spread. It bounds how long a lane
+// may lie idle while somebody waits for it.
+const mostWaits = 8
 
 // busyAgain is after how long a lane with a call under way is looked at again.
 const busyAgain = 200 * time.Millisecond
