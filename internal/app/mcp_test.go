@@ -29,7 +29,7 @@ func TestToolOfAnMCPServerIsCountersigned(t *testing.T) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "deployed " + i.Service}}}, nil, nil
 		})
 	hub := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
-	defer hub.Close()
+	t.Cleanup(hub.Close) // after the process that holds a stream to it
 	w := apptest.Start(t, apptest.Options{
 		YAML:  fmt.Sprintf("  mcp:\n    - {name: hub, url: %q}\n", hub.URL),
 		Model: apptest.Play(apptest.Calls("hub_deploy", `{"service":"web"}`), apptest.Says("It is out.")),

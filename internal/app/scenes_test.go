@@ -132,7 +132,7 @@ func TestScene5Expired(t *testing.T) {
 		card := s.card(ask)
 		a := s.answered(ask, "doc_42 was not deleted", "so it expired")
 		s.Slack.ExpectUpdate(a, slacktest.Text("Nothing was changed"))
-		s.Slack.ExpectUpdate(card, slacktest.NoButton(""), slacktest.Text("Nobody answered in time"))
+		s.Slack.ExpectUpdate(card, slacktest.NoButton("approval_approve"), slacktest.Button("approval_again"), slacktest.Text("Nobody answered in time"))
 		w := s.waits(agent.Success)
 		if w.Approvals[0].State != approvals.Expired || !strings.HasPrefix(w.Steps[0].Observation, "EXPIRED") {
 			t.Errorf("approval %s, observation %q", w.Approvals[0].State, w.Steps[0].Observation)
