@@ -145,7 +145,7 @@ func TestQuestion(t *testing.T) {
 	onBoth(t, func(t *testing.T, o apptest.Options) {
 		s := start(t, o)
 		ask := s.asks("refund an order for me, 15 EUR")
-		question := s.Slack.Expect(slacktest.InThread(ask), slacktest.Text("Which order is it?"))
+		question := s.Slack.Expect(slacktest.InThread(ask), slacktest.MetaHas("subject", "/question/"), slacktest.Text("Which order is it?"))
 		s.waits(agent.WaitingInput)
 		s.fin.Replies(ask, "order 8")
 		s.Slack.ExpectAcked()
