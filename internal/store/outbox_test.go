@@ -309,7 +309,8 @@ func TestDeliveredUntilLater(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
 		now := db.Clock.Now()
-		for name, meanwhile := range map[string]bool{"nothing new": false, "a wish meanwhile": true} {
+		for _, meanwhile := range []bool{false, true} {
+			name := map[bool]string{false: "nothing new", true: "a wish meanwhile"}[meanwhile]
 			w := agent.Wish{Subject: "run/r/" + name, Channel: "C1", Priority: agent.PriorityProgress, ReadyAt: now}
 			claim := func(at time.Time) []bot.Delivery {
 				t.Helper()
