@@ -200,7 +200,8 @@ run_tests() {
   local packages=(${PACKAGES:-./...}) # split at spaces on purpose
   say "go test $* ${packages[*]}"
   export COUNTERSIGN_BOLT=1 COUNTERSIGN_MCP=1 COUNTERSIGN_BROWSER=1 TEST_POSTGRES=require
-  go test -json "$@" "${packages[@]}" | node scripts/report.mjs
+  # The tests of the whole wait more than they work: more of them fit side by side.
+  go test -json -parallel 8 "$@" "${packages[@]}" | node scripts/report.mjs
 }
 
 main "$@"
