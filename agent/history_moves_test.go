@@ -240,7 +240,8 @@ func (h *history) redeemed(s *agent.Step) int {
 			h.failf("approval %s was redeemed with %d of %d", a.ID, a.Approvals(), r.Requirement.Quorum)
 		}
 		for _, d := range a.Decisions {
-			if d.By.User == "U1" {
+			// Of a MEDIUM call, which had no approvers, its asker says what became of it.
+			if d.By.User == "U1" && a.Risk != tools.Medium {
 				h.failf("the asker decided on %s", a.ID)
 			}
 		}
