@@ -99,14 +99,15 @@ func TestProgressIsShownNowAndThen(t *testing.T) {
 func TestCardsGoBeforeProgress(t *testing.T) {
 	t.Parallel()
 	wipe := &apptest.Counter{Name: "wipe", Risk: tools.High}
+	var w *apptest.World
 	slow := apptest.Turn{From: func(r apptest.Request) apptest.Turn {
 		if strings.Contains(r.Raw, "wipe x") {
 			return apptest.Calls("wipe", `{"what":"x"}`)
 		}
-		time.Sleep(500 * time.Millisecond) // its progress is shown, and edited afterwards
+		w.Until("everybody's progress", func() bool { return len(w.Slack.All(progress)) >= 5 }) // it is edited afterwards
 		return apptest.Says("ok")
 	}}
-	w := apptest.Start(t, apptest.Options{Extra: []tools.Tool{wipe}, Model: apptest.Play(slow, apptest.Says("ok"))})
+	w = apptest.Start(t, apptest.Options{Extra: []tools.Tool{wipe}, Model: apptest.Play(slow, apptest.Says("ok"))})
 	ana, mgr := w.Slack.User("ana"), w.Slack.User("mgr")
 	ask := ana.Says("#ops", "@countersign wipe x")
 	card := w.Slack.Expect(slacktest.InThread(ask), slacktest.Button("approval_approve"))

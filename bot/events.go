@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"countersign/agent"
 	"countersign/bot/socket"
@@ -140,6 +141,27 @@ func (b *Bot) changed(ctx context.Context, m message) error {
 	return b.heard(ctx, *now)
 }
 
+// redraw lets a deleted message of ours be posted again if it still waits. It is
+// asked for once more a little later: a message may be deleted before the receipt
+// of its post is stored.
+func (b *Bot) redraw(ctx context.Context, m message) error {
+	b.background("deleted", callTimeout, func(ctx context.Context) error {
+		timer := time.NewTimer(receiptTime)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		defer b.Poke()
+		return b.Outbox.Redraw(ctx, m.Channel, m.DeletedTS, b.Now())
+	})
+	defer b.Poke()
+	return b.Outbox.Redraw(ctx, m.Channel, m.DeletedTS, b.Now())
+}
+
+// receiptTime is how long a receipt may take from the post to the database.
+const receiptTime = 2 * time.Second
+
 // deleted stops the run whose request was deleted. A message of ours that
 // still waits for people is posted again.
 func (b *Bot) deleted(ctx context.Context, m message) error {
@@ -147,8 +169,7 @@ func (b *Bot) deleted(ctx context.Context, m message) error {
 		return nil
 	}
 	if m.Previous != nil && m.Previous.User == b.Self.User {
-		defer b.Poke()
-		return b.Outbox.Redraw(ctx, m.Channel, m.DeletedTS, b.Now())
+		return b.redraw(ctx, m)
 	}
 	root := m.DeletedTS
 	if m.Previous != nil && m.Previous.ThreadTS != "" {

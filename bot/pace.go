@@ -21,6 +21,7 @@ type traffic struct {
 	busy bool      // a call is under way: its answer may say that nothing may follow
 	free time.Time // not before then
 	tail time.Time // the last of those who wait is due then
+	kept time.Time // until then the lane is kept for something urgent that waits
 }
 
 // mostLanes bounds what is remembered; forgetting costs a transaction each.
@@ -39,12 +40,16 @@ func (p *pacer) enter(l lane, now time.Time, gap time.Duration, urgent bool) (at
 		t = &traffic{}
 		p.lanes[l] = t
 	}
-	if !t.busy && !now.Before(t.free) {
+	if !t.busy && !now.Before(t.free) && (urgent || !now.Before(t.kept)) {
 		t.busy = true
+		if urgent {
+			t.kept = time.Time{}
+		}
 		return time.Time{}
 	}
 	at = later(t.free, now.Add(min(gap, busyAgain)))
 	if urgent {
+		t.kept = later(t.kept, at.Add(keepFor))
 		return at
 	}
 	if t.tail = later(at, t.tail.Add(gap)); t.tail.After(at.Add(mostWaits * gap)) {
@@ -52,6 +57,10 @@ func (p *pacer) enter(l lane, now time.Time, gap time.Duration, urgent bool) (at
 	}
 	return t.tail
 }
+
+// keepFor is how long a lane is kept for something urgent after it became free: the
+// delivery loop comes by each second.
+const keepFor = deliverEvery + 200*time.Millisecond
 
 // mostWaits is over how many slots those who wait are spread. It bounds how long a lane
 // may lie idle while somebody waits for it.

@@ -32,7 +32,15 @@ func TestLanesNeverLieIdle(t *testing.T) {
 	if at := p.enter(l, now, gap, true); !at.Equal(now.Add(gap)) {
 		t.Errorf("what is urgent is due at %v", at)
 	}
-	if at := p.enter(l, now.Add(gap), gap, false); !at.IsZero() {
+	free := now.Add(gap)
+	if at := p.enter(l, free, gap, false); at.IsZero() {
+		t.Error("something else overtook what is urgent")
+	}
+	if at := p.enter(l, free.Add(gap+keepFor), gap, false); !at.IsZero() {
+		t.Errorf("the lane is kept until %v for what does not come", at)
+	}
+	p.leave(l, free)
+	if at := p.enter(l, free, gap, true); !at.IsZero() {
 		t.Errorf("a free lane is free at %v", at)
 	}
 }
