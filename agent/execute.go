@@ -154,10 +154,20 @@ func (w *worker) start(ctx context.Context, s *Step, next Step, c Change, previe
 	}
 	*s = next
 	if time.Since(before) > w.a.Lease/2 {
-		return w.outcome(ctx, s, tools.Result{}, &tools.Failure{Code: "late", Message: "the lease was nearly over; the call was not made"})
+		return w.outcome(ctx, s, tools.Result{}, sure(from, &tools.Failure{Code: "late", Message: "the lease was nearly over; the call was not made"}))
 	}
 	result, err := w.invoke(ctx, s, preview)
-	return w.outcome(ctx, s, result, err)
+	return w.outcome(ctx, s, result, sure(from, err))
+}
+
+// sure makes a known failure of a call that was taken over an unknown outcome: it
+// tells of the second attempt, and nobody knows what the first one did.
+func sure(from StepState, err error) error {
+	var known *tools.Failure
+	if from != StepExecuting || !errors.As(err, &known) {
+		return err
+	}
+	return fmt.Errorf("the process that called it first died; the second attempt failed: %s", known.Message)
 }
 
 // outcome commits what came of a call with effects: it succeeded, it is known to

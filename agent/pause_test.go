@@ -265,6 +265,56 @@ func TestLostOutcome(t *testing.T) {
 	}
 }
 
+// A second attempt that is known to have failed says nothing of the first one, which
+// may have happened: the service may be down by now, or still busy with that key.
+func TestAFailedSecondAttemptLeavesTheOutcomeUnknown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil, calls("pay", `{"what":"a"}`), says("ok"))
+	s.start()
+	s.decide(1, approvals.Approve)
+	if err := s.processThatDiesAt(t, 2).Advance(t.Context(), s.run); !errors.Is(err, errDied) {
+		t.Fatalf("it did not die: %v", err)
+	}
+	s.db.Clock.Step(time.Minute)
+	s.tools["pay"].do = func(tools.Call) (tools.Result, error) {
+		return tools.Result{}, &tools.Failure{Code: "http_409", Message: "a request with this key is being worked on"}
+	}
+	s.advance().ran("pay", 2)
+	if got := s.step(1); got.State != agent.StepUncertain {
+		t.Errorf("the step is %s: %s", got.State, got.Observation)
+	}
+	s.want(agent.WaitingInput, agent.HaltUncertain)
+}
+
+// A call of unknown outcome in a run that has ended may be said to have happened or
+// not, but it cannot be run again: no worker would ever redeem that approval.
+func TestNothingRunsAgainInARunThatHasEnded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, func(s *stage) {
+		s.tools["wipe"].do = func(tools.Call) (tools.Result, error) { return tools.Result{}, errors.New("connection reset") }
+	}, calls("wipe", `{"what":"a"}`), says("ok"))
+	s.start()
+	s.decide(1, approvals.Approve)
+	s.advance()
+	s.tell(agent.Stop, "U1", "stop")
+	s.advance().want(agent.Cancelled, agent.HaltCancelled)
+	s.db.Clock.Step(time.Minute)
+	for _, tt := range []struct {
+		finding decisions.Finding
+		refused string
+	}{{decisions.RunAgain, "nothing_running"}, {decisions.Happened, ""}} {
+		out, err := s.door.Settle(t.Context(), decisions.Settlement{
+			ID: "c" + string(tt.finding), Run: s.run, Step: 1, Finding: tt.finding, Who: policy.Actor{Team: "T1", User: "M1"}, Via: "slack",
+		})
+		if err != nil || out.Refused != tt.refused {
+			t.Errorf("%s: %q, %v", tt.finding, out.Refused, err)
+		}
+	}
+	if got := s.step(1); got.State != agent.StepSucceeded {
+		t.Errorf("the step is %s", got.State)
+	}
+}
+
 func (s *stage) processThatDiesAt(t *testing.T, commit int) *agent.Agent {
 	t.Helper()
 	c := s.agent.Config

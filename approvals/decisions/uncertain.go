@@ -83,6 +83,9 @@ func (d *Door) objectionTo(s Settlement, c *Case, needs policy.Requirement, pers
 			return r.Code, r.Role
 		}
 	}
+	if s.Finding == RunAgain && agent.RunMachine.Terminal(c.Run.State) {
+		return "nothing_running", "" // nobody would redeem that approval
+	}
 	if s.Finding == RunAgain && d.Now().Before(d.Safe(&c.Step)) {
 		return "too_early", ""
 	}

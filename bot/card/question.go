@@ -82,7 +82,7 @@ func (p pen) ran(s *agent.Step) []slack.Block {
 }
 
 // findings are the three ways to settle it. Running the call again is offered only
-// once the first one cannot be running any more.
+// once the first one cannot be running any more, and while there is a run to make it.
 func (p pen) findings(w *agent.Work, s *agent.Step, at Where) []slack.Block {
 	value := Button{Run: w.Run.ID, Step: s.N}
 	buttons := []slack.BlockElement{button("uncertain_happened", p.say("button.happened"), value)}
@@ -90,9 +90,11 @@ func (p pen) findings(w *agent.Work, s *agent.Step, at Where) []slack.Block {
 	if a := w.Approvals[s.Approval]; a != nil {
 		said = p.say("uncertain.who", "roles", p.roles(a.Current().Requirement.Approvers))
 	}
-	if safe := p.safe(s); at.Now.Before(safe) {
+	switch safe := p.safe(s); {
+	case over(&w.Run): // it can only be said what became of the call
+	case at.Now.Before(safe):
 		said += p.say("gap") + p.say("uncertain.safe", "when", moment(safe))
-	} else {
+	default:
 		buttons = append(buttons, button("uncertain_run", p.say("button.rerun"), value))
 	}
 	buttons = append(buttons, button("uncertain_stop", p.say("button.giveup"), value).WithStyle(slack.StyleDanger))
