@@ -125,7 +125,7 @@ func TestEscalation(t *testing.T) {
 // The asker of an expired request asks again: a new run of the same words, all gates anew.
 func TestAskAgain(t *testing.T) {
 	t.Parallel()
-	s := start(t, apptest.Options{Approvals: "approvals: {approvers: [manager], ttl: 1s, sweep: 200ms}"})
+	s := start(t, apptest.Options{Approvals: "approvals: {approvers: [manager], ttl: 4s, sweep: 200ms}"})
 	ask := s.asks("删除文档 doc_42")
 	card := s.card(ask)
 	s.Slack.ExpectUpdate(card, slacktest.Button("approval_again"))

@@ -129,7 +129,7 @@ func TestScene5Expired(t *testing.T) {
 		o.Approvals = "approvals: {approvers: [manager], ttl: 1s, sweep: 200ms}"
 		s := start(t, o)
 		ask := s.asks("delete document doc_42")
-		card := s.card(ask)
+		card := s.Slack.Expect(slacktest.InThread(ask), slacktest.MetaHas("subject", "/card/"))
 		a := s.answered(ask, "doc_42 was not deleted", "so it expired")
 		s.Slack.ExpectUpdate(a, slacktest.Text("Nothing was changed"))
 		s.Slack.ExpectUpdate(card, slacktest.NoButton("approval_approve"), slacktest.Button("approval_again"), slacktest.Text("Nobody answered in time"))
