@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"time"
 
 	"countersign/internal/demo"
+	"countersign/internal/fault"
+	"countersign/internal/store"
 )
 
 type demoCmd struct {
@@ -20,6 +24,18 @@ func (c *demoCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	// Before anything in the folder is emptied or written: another demo may run from it.
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return fault.Wrap(err, fault.Invalid, "The demo's folder %s cannot be made: choose another with --dir.", dir)
+	}
+	release, err := store.LockFile(filepath.Join(dir, demo.Lock))
+	if errors.Is(err, store.ErrLocked) {
+		return fault.Wrap(err, fault.Invalid, "Another demo runs from %s: stop it first, or give this one its own --dir.", dir)
+	}
+	if err != nil {
+		return fault.Wrap(err, fault.Invalid, "The demo's folder %s cannot be written: choose another with --dir.", dir)
+	}
+	defer func() { _ = release() }() // the lock ends with the process at the latest
 	return demo.Run(e.ctx, demo.Options{
 		Dir: dir, Fresh: c.Fresh, Addr: c.Addr, Think: c.Think, Env: e.lookup, Out: e.out, Logger: e.log,
 	})

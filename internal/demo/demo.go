@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,9 @@ type Options struct {
 	Out    io.Writer
 	Logger *slog.Logger
 }
+
+// Lock is the file in the folder whose lock a running demo has. It is never removed.
+const Lock = ".lock"
 
 // marker is the file that shows that a folder is a demo's own and may be emptied.
 const marker = ".countersign-demo"
@@ -110,14 +114,17 @@ func prepare(o Options) error {
 
 func empty(dir, mark string) error {
 	entries, err := os.ReadDir(dir)
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return e.Name() == Lock })
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
 	}
 	if _, err := os.Stat(mark); err != nil {
 		return fault.New(fault.Invalid, "The folder %s was not made by the demo, so --fresh does not empty it.", dir)
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		return fault.Wrap(err, fault.Invalid, "The demo's folder %s cannot be emptied.", dir)
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+			return fault.Wrap(err, fault.Invalid, "The demo's folder %s cannot be emptied.", dir)
+		}
 	}
 	return nil
 }

@@ -96,6 +96,25 @@ func (d *demo) kill() {
 	_ = d.cmd.Wait()         // "signal: killed"
 }
 
+// A second demo in one folder is refused before it empties or writes anything there.
+func TestOneDemoInAFolder(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "demo")
+	startDemo(t, dir)
+	before, err := os.ReadFile(filepath.Join(dir, "ports.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, _ := built() // startDemo had it
+	out, err := exec.Command(program, "demo", "--dir", dir, "--addr", "127.0.0.1:0", "--fresh").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "Another demo runs from") {
+		t.Errorf("a second demo: %v\n%s", err, out)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, "ports.json")); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the first one's folder was changed: %s, %v", after, err)
+	}
+}
+
 // act does something as a person, through the page's own interface.
 func (d *demo) act(what string, fields map[string]any) {
 	d.t.Helper()
