@@ -100,10 +100,26 @@ func dieAt(t *testing.T, db string, at int64, after bool) {
 	})
 	w.Finish()
 	<-reborn
-	if n := counter.Count(); n > 1 || n == 0 && !uncertain {
+	if n := counter.Count(); n > 1 || n == 0 && !uncertain && !late(t, w) {
 		t.Errorf("the tool ran %d times (uncertain: %v)", n, uncertain)
 	}
 	if err := w.Newest().Store().VerifyAudit(t.Context()); err != nil {
 		t.Errorf("audit: %v", err)
 	}
+}
+
+// late says that the one call was not made because the commit before it took too
+// long, and that the record says so: on a slow machine that is what should happen.
+func late(t *testing.T, w *apptest.World) bool {
+	t.Helper()
+	runs, err := w.Newest().Store().Runs(t.Context(), false, 1)
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	work, err := w.Newest().Store().Load(t.Context(), runs[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("step: %+v", work.Steps[0])
+	return work.Steps[0].State == agent.StepFailed && work.Steps[0].Code == "late"
 }
