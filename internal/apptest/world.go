@@ -33,6 +33,10 @@ import (
 	"countersign/tools"
 )
 
+// patience is how long a test waits for what must come: long, because whole worlds
+// run side by side on few cores.
+const patience = 45 * time.Second
+
 // World is one countersign with everything around it.
 type World struct {
 	Slack *slacktest.Slack
@@ -81,7 +85,7 @@ func New(t testing.TB, o Options) *World {
 	t.Helper()
 	w := &World{Dir: t.TempDir(), t: t, opt: o}
 	w.Slack = slacktest.New(t, append([]func(*localslack.Config){granted}, o.Slack...)...)
-	w.Slack.Wait = 20 * time.Second
+	w.Slack.Wait = patience
 	w.must(shop.Seed(w.Dir))
 	now := o.Now
 	if now == nil {
@@ -312,10 +316,10 @@ func (w *World) Press(p slacktest.Person, m slacktest.Message, action string) {
 // Until waits for something that no change of the workspace announces.
 func (w *World) Until(what string, holds func() bool) {
 	w.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for !holds() {
 		if time.Now().After(deadline) {
-			w.t.Fatalf("no %s within 20 s\n%s", what, w.Slack.Transcript())
+			w.t.Fatalf("no %s within %s\n%s", what, patience, w.Slack.Transcript())
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
