@@ -75,7 +75,7 @@ func TestTheSignalReadsAgain(t *testing.T) {
 	put(key, "second-secret")
 	d.Until("the change in the record", func() bool {
 		hup("setting=model.api_key")
-		return strings.Count(d.must("audit", "export"), "config.reloaded") == 2
+		return strings.Count(d.must("audit", "export"), "config.reloaded") >= 2 // a signal may come while the key is half written
 	})
 	if log.has("-secret") || strings.Contains(d.must("audit", "export"), "-secret") {
 		t.Error("a secret is logged or recorded")
