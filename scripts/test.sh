@@ -201,7 +201,7 @@ run_tests() {
   say "go test $* ${packages[*]}"
   export COUNTERSIGN_BOLT=1 COUNTERSIGN_MCP=1 COUNTERSIGN_BROWSER=1 TEST_POSTGRES=require
   # The tests of the whole wait more than they work: more of them fit side by side.
-  go test -json -parallel 8 "$@" "${packages[@]}" | node scripts/report.mjs
+  go test -json -parallel 4 "$@" "${packages[@]}" | node scripts/report.mjs
 }
 
 main "$@"

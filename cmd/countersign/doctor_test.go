@@ -130,8 +130,8 @@ func mistakes() []mistake {
 		{name: "one approver", options: slack(func(c *localslack.Config) { c.Usergroups[0].Members = []string{"U0MGR"} }),
 			says: []string{"Only mgr (U0MGR) may countersign", "one more person"}, fine: true},
 		{name: "no approvers", options: apptest.Options{Approvals: "approvals: {ttl: 1h}"}, says: []string{"nobody may countersign", "delete_document"}, fine: true},
-		{name: "clock behind", make: func(d *desk) { d.Slack.Server.SkewDate(time.Hour) }, says: []string{"1h0m0s behind Slack's", "NTP"}},
-		{name: "clock ahead", make: func(d *desk) { d.Slack.Server.SkewDate(-time.Hour) }, says: []string{"1h0m0s ahead of Slack's", "NTP"}},
+		{name: "clock behind", make: func(d *desk) { d.Slack.Server.SkewDate(time.Hour) }, says: []string{"1h0m", "behind Slack's", "NTP"}},
+		{name: "clock ahead", make: func(d *desk) { d.Slack.Server.SkewDate(-time.Hour) }, says: []string{"ahead of Slack's", "NTP"}},
 		{name: "clock apart from the database's", options: apptest.Options{Database: "postgres"}, make: func(d *desk) {
 			d.now = func() time.Time { return time.Now().Add(5 * time.Second) }
 		}, says: []string{"ahead of the database's", "no run is worked on", "NTP"}},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -203,11 +204,20 @@ func (w *World) Settings() (text string, env map[string]string) {
 	return text, env
 }
 
+// free gives an address that nothing else takes meanwhile: below the ports that the
+// system hands out, and far from each other.
 func (w *World) free() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	w.must(err)
-	defer l.Close()
-	return l.Addr().String()
+	for range 200 {
+		port := 10_000 + rand.IntN(20_000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		w.must(l.Close())
+		return fmt.Sprintf("127.0.0.1:%d", port)
+	}
+	w.t.Fatal("no free port")
+	return ""
 }
 
 // Run starts one more process and waits until Slack greeted it.
