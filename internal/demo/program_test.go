@@ -57,7 +57,7 @@ type demo struct {
 var pageAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
 // startDemo starts the program in a folder and waits until it says where its page is.
-func startDemo(t *testing.T, dir string) *demo {
+func startDemo(t *testing.T, dir string, environment ...string) *demo {
 	t.Helper()
 	program, err := built()
 	if err != nil {
@@ -65,7 +65,7 @@ func startDemo(t *testing.T, dir string) *demo {
 	}
 	d := &demo{t: t, log: &bytes.Buffer{}}
 	d.cmd = exec.Command(program, "demo", "--dir", dir, "--addr", "127.0.0.1:0", "--think", "0")
-	d.cmd.Env = append(os.Environ(), "OPENAI_API_KEY=", "OPENAI_BASE_URL=")
+	d.cmd.Env = append(append(os.Environ(), "OPENAI_API_KEY=", "OPENAI_BASE_URL="), environment...)
 	d.cmd.Stderr = d.log
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
@@ -220,9 +220,19 @@ func (d *demo) wait(what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			d.t.Fatalf("no %s:\n%s", what, d.log)
+			all, _ := d.state("U0ANA")
+			d.t.Fatalf("no %s:\n%s\n%s", what, d.log, texts(all))
 		}
 	}
+}
+
+// texts is what people see, for a test that fails.
+func texts(all []message) string {
+	var b strings.Builder
+	for _, m := range all {
+		fmt.Fprintf(&b, "%s: %s %s\n", m.User, m.Text, m.Blocks)
+	}
+	return b.String()
 }
 
 // expectListening waits until countersign is connected to the local Slack.

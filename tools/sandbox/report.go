@@ -26,6 +26,7 @@ func (s *Sandbox) report(out outcome) (tools.Result, error) {
 	return tools.Result{
 		Text:    text + "\n" + streams(out),
 		Summary: fmt.Sprintf("exit status %d, %d bytes of output", out.exit, out.stdout.total+out.stderr.total),
+		Effect:  "ran a command in a container, which is gone",
 		Sources: s.sources(),
 	}, nil
 }

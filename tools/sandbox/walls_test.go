@@ -16,10 +16,10 @@ import (
 
 func TestNetworkIsRefused(t *testing.T) {
 	t.Parallel()
-	text := run(t, start(t), `ls /sys/class/net; wget -T 3 -q -O - http://example.com; echo "network exit: $?"; `+
+	text := run(t, start(t), `ls /sys/class/net; wget -T 3 -q -O - http://example.com; echo "network exit: $?."; `+
 		`ping -c 1 -W 1 127.0.0.1 >/dev/null 2>&1; nc -w 2 1.1.1.1 53 </dev/null; echo "address exit: $?"`)
-	contains(t, text, "exit status 0", "network exit: 1", "address exit: 1", "stdout:\nlo\n")
-	lacks(t, text, "eth0")
+	contains(t, text, "exit status 0", "network exit: 1", "Network is unreachable", "address exit: 1", "stdout:\nlo\n")
+	lacks(t, text, "eth0", "network exit: 0.")
 }
 
 func TestServiceOfTheMachineIsRefused(t *testing.T) {

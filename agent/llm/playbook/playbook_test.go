@@ -169,7 +169,7 @@ const (
 	schema      = "orders\n  id INTEGER, key\n  amount NUMERIC\n  created_at TEXT"
 	weeks       = "week | orders | total\n2026-01 | 2 | 300\n(1 row)"
 	order9      = `HTTP 200` + "\n{\n  \"amount\": 1800,\n  \"id\": 9,\n  \"status\": \"paid\"\n}"
-	sandboxed   = "exit status 0\nwget: bad address 'example.com'\nnetwork exit: 1\nsh: can't create /etc/outside: Read-only file system\nwrite exit: 1"
+	sandboxed   = "exit status 0\nnc: can't connect to remote host (1.1.1.1): Network is unreachable\nnetwork exit: 1\nsh: can't create /etc/outside: Read-only file system\nwrite exit: 1"
 	sandboxOpen = "exit status 0\nhello\nnetwork exit: 0\nwrite exit: 1"
 )
 
