@@ -65,19 +65,19 @@ func (w *worker) rest(consumed []Consumed) []Consumed {
 // cancelOpen cancels every step that never ran and every approval that is open. A
 // call that a dead worker left is not made again: nobody knows whether it happened.
 func (w *worker) cancelOpen(c *Change, now time.Time) {
-	for _, s := range w.steps {
-		from := s.State
+	for i := range w.steps {
+		s := w.steps[i]
 		switch {
-		case StepMachine.Can(from, StepCancelled):
+		case StepMachine.Can(s.State, StepCancelled):
 			s.State, s.Code, s.Observation = StepCancelled, "cancelled", "CANCELLED: it was not run."
-		case from == StepExecuting:
+		case s.State == StepExecuting:
 			s.State, s.Code = StepUncertain, "uncertain"
 			c.Wishes = append(c.Wishes, questionWish(&w.run, s.N, now))
 		default:
 			continue
 		}
 		s.EndedAt = now
-		c.Steps = append(c.Steps, StepChange{From: from, Step: s})
+		c.Steps = append(c.Steps, Moved(&w.steps[i], s))
 	}
 	for _, a := range w.open {
 		if !a.Open() {

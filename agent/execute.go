@@ -81,7 +81,7 @@ func (w *worker) reads(ctx context.Context) error {
 	var c Change
 	for k, i := range which {
 		w.finished(&w.steps[i], next[k])
-		c.Steps = append(c.Steps, StepChange{From: StepAllowed, Step: next[k]})
+		c.Steps = append(c.Steps, Moved(&w.steps[i], next[k]))
 		c.Audit = append(c.Audit, w.entry("step.ended", &next[k], map[string]any{"state": next[k].State, "outcome": next[k].Outcome}))
 		w.steps[i] = next[k]
 	}
@@ -146,7 +146,7 @@ func (w *worker) effect(ctx context.Context, s *Step) error {
 func (w *worker) start(ctx context.Context, s *Step, next Step, c Change, preview *tools.Preview) error {
 	from := s.State
 	next.State, next.Epoch, next.StartedAt, next.Attempts = StepExecuting, w.lease.Epoch, w.a.Now(), s.Attempts+1
-	c.Steps = append(c.Steps, StepChange{From: from, Step: next})
+	c.Steps = append(c.Steps, Moved(s, next))
 	c.Audit = append(c.Audit, w.entry("step.executing", &next, map[string]any{"tool": next.Tool, "arguments": string(next.Executed), "attempt": next.Attempts}))
 	before := time.Now() // monotonic: the lease is checked against it right before the call
 	if err := w.commit(ctx, c, true); err != nil {
@@ -192,7 +192,7 @@ func (w *worker) outcome(ctx context.Context, s *Step, result tools.Result, err 
 	}
 	w.finished(s, next)
 	c := Change{
-		Steps: []StepChange{{From: StepExecuting, Step: next}},
+		Steps: []StepChange{Moved(s, next)},
 		Audit: []auditEntry{w.entry("step.ended", &next, map[string]any{"state": next.State, "outcome": next.Outcome, "summary": next.Summary})},
 	}
 	if next.State == StepUncertain {

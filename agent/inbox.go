@@ -42,7 +42,7 @@ func (w *worker) answerQuestion(ctx context.Context, s *Step, m *Message) error 
 	next.Outcome = tools.Digest("outcome", m.Text)
 	now := w.a.Now()
 	err := w.commit(ctx, Change{
-		Steps:    []StepChange{{From: StepAsking, Step: next}},
+		Steps:    []StepChange{Moved(s, next)},
 		Consumed: []Consumed{{ID: m.ID, Turn: len(w.turns)}},
 		Wishes:   []Wish{questionWish(&w.run, s.N, now)},
 	}, false)

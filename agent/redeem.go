@@ -137,7 +137,7 @@ func (w *worker) lapse(ctx context.Context, s *Step, a *approvals.Approval, p Pa
 	fresh.Again, fresh.Why = a.ID, why
 	next.State, next.Approval = StepAwaiting, fresh.ID
 	c := w.lapsed(a, why)
-	c.Steps = []StepChange{{From: s.State, Step: next}}
+	c.Steps = []StepChange{Moved(s, next)}
 	w.addApproval(&c, fresh)
 	if err := w.commit(ctx, c, true); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (w *worker) lapseTwice(ctx context.Context, s *Step, a *approvals.Approval,
 
 func (w *worker) giveUp(ctx context.Context, s *Step, next Step, a *approvals.Approval, why string) error {
 	c := w.lapsed(a, why)
-	c.Steps = []StepChange{{From: StepAllowed, Step: next}}
+	c.Steps = []StepChange{Moved(s, next)}
 	*s = next
 	if err := w.settle(&c); err != nil {
 		return err

@@ -118,10 +118,18 @@ func (e *LimitError) Error() string { return fmt.Sprintf("step %d: %s", e.Step, 
 // Unwrap gives the limit.
 func (e *LimitError) Unwrap() error { return e.Limit }
 
-// StepChange moves a step from a state: compare-and-set.
+// StepChange moves a step: compare-and-set on the state, the attempt and the approval
+// that were read, so that what is said about one attempt never settles a later one.
 type StepChange struct {
-	From StepState
-	Step Step // as it should be; the proposal is not written
+	From     StepState
+	Attempts int
+	Approval string
+	Step     Step // as it should be; the proposal is not written
+}
+
+// Moved is the change of a step from how it was read to how it should be.
+func Moved(before *Step, after Step) StepChange {
+	return StepChange{From: before.State, Attempts: before.Attempts, Approval: before.Approval, Step: after}
 }
 
 // ApprovalChange moves an approval: compare-and-set on version.

@@ -183,7 +183,7 @@ func (d *Door) release(change *Change, c *Case) {
 	if c.Step.State == agent.StepAwaiting {
 		step := c.Step
 		step.State = agent.StepAllowed
-		change.Steps = append(change.Steps, agent.StepChange{From: agent.StepAwaiting, Step: step})
+		change.Steps = append(change.Steps, agent.Moved(&c.Step, step))
 	}
 	change.Wake = true
 }
@@ -222,7 +222,7 @@ func (d *Door) settleStep(change *Change, c *Case, to agent.StepState, code, tex
 	}
 	step := c.Step
 	step.State, step.Code, step.Observation, step.EndedAt = to, code, text, d.Now()
-	change.Steps = append(change.Steps, agent.StepChange{From: agent.StepAwaiting, Step: step})
+	change.Steps = append(change.Steps, agent.Moved(&c.Step, step))
 }
 
 func (d *Door) decision(t Attempt, revision int) approvals.Decision {

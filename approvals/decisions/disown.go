@@ -101,7 +101,7 @@ func (d *Door) voiding(c *Case, who policy.Actor) (Change, error) {
 	if a.State == approvals.Approved && c.Step.State == agent.StepAllowed {
 		step := c.Step
 		step.State = agent.StepAwaiting
-		change.Steps = []agent.StepChange{{From: agent.StepAllowed, Step: step}}
+		change.Steps = []agent.StepChange{agent.Moved(&c.Step, step)}
 	}
 	return change, nil
 }
@@ -116,7 +116,7 @@ func (d *Door) cancelEdited(c *Case) (Change, error) {
 	if from := c.Step.State; from == agent.StepAwaiting || from == agent.StepAllowed {
 		step := c.Step
 		step.State, step.Code, step.Observation, step.EndedAt = agent.StepRefused, "disowned", text, d.Now()
-		change.Steps = []agent.StepChange{{From: from, Step: step}}
+		change.Steps = []agent.StepChange{agent.Moved(&c.Step, step)}
 	}
 	return change, nil
 }

@@ -85,7 +85,7 @@ func (d *Door) probed(ctx context.Context, c *Case, happened bool) error {
 	}
 	step.Observation, step.Outcome = text, tools.Digest("outcome", text)
 	change := Change{
-		Run: c.Run.ID, At: now, Wake: true, Steps: []agent.StepChange{{From: agent.StepUncertain, Step: step}},
+		Run: c.Run.ID, At: now, Wake: true, Steps: []agent.StepChange{agent.Moved(&c.Step, step)},
 		Wishes: []agent.Wish{questionWish(c, now), progressWish(c, now)},
 		Audit: []audit.Entry{{
 			At: now, Kind: "uncertain.probed", Run: c.Run.ID, Step: c.Step.N, Approval: c.Step.Approval, Via: "scheduler",

@@ -143,7 +143,7 @@ func (d *Door) finding(s Settlement, c *Case, needs policy.Requirement) (Change,
 		return change, err
 	}
 	step.Observation, step.Outcome = text, tools.Digest("outcome", text)
-	change.Steps, change.Wake = []agent.StepChange{{From: agent.StepUncertain, Step: step}}, true
+	change.Steps, change.Wake = []agent.StepChange{agent.Moved(&c.Step, step)}, true
 	return change, nil
 }
 
@@ -173,7 +173,7 @@ func (d *Door) runAgain(change *Change, s Settlement, c *Case, needs policy.Requ
 	}
 	step := c.Step
 	step.Approval = a.ID
-	change.Steps = []agent.StepChange{{From: agent.StepUncertain, Step: step}}
+	change.Steps = []agent.StepChange{agent.Moved(&c.Step, step)}
 	change.Open = []approvals.Approval{a}
 	change.Wishes = append(change.Wishes, agent.CardWishes(&a, d.Cards, now)...)
 	if d.Notify || a.Risk == tools.High {

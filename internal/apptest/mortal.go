@@ -134,11 +134,11 @@ func (m *Mortal) ClaimDeliveries(ctx context.Context, owner string, now, until t
 }
 
 // Extend ends with the process: a dead one has no heartbeat.
-func (m *Mortal) Extend(ctx context.Context, owner string, runs []string, until time.Time) ([]string, error) {
+func (m *Mortal) Extend(ctx context.Context, owner string, leases map[string]int64, now, until time.Time) (map[string]int64, error) {
 	if err := m.alive(); err != nil {
 		return nil, err
 	}
-	return m.Ports.Extend(ctx, owner, runs, until)
+	return m.Ports.Extend(ctx, owner, leases, now, until)
 }
 
 // Release ends with the process: a killed one gives nothing back.

@@ -14,7 +14,7 @@ type execution struct {
 	run     string
 	began   bool                    // it has a slot
 	again   bool                    // it was rung meanwhile
-	held    bool                    // a heartbeat has seen its lease
+	epoch   int64                   // of its lease, when a heartbeat has seen it; 0: not yet
 	until   time.Time               // the lease holds until then, as far as we know
 	cancel  context.CancelCauseFunc // ends its context
 	expires *time.Timer             // ends its context when the lease ends unrenewed
@@ -112,7 +112,7 @@ func (q *Queue) safely(ctx context.Context, run string) (err error) {
 func (q *Queue) begin(e *execution, cancel context.CancelCauseFunc) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e.began, e.again, e.held, e.cancel = true, false, false, cancel
+	e.began, e.again, e.epoch, e.cancel = true, false, 0, cancel
 	e.until = q.Now().Add(q.Lease)
 	e.expires = time.AfterFunc(q.Lease, func() { cancel(ErrLeaseLost) })
 }

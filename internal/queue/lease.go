@@ -15,15 +15,15 @@ func (q *Queue) heartbeat(ctx context.Context) {
 	if len(before) == 0 {
 		return
 	}
-	runs := make([]string, 0, len(before))
-	for run := range before {
-		runs = append(runs, run)
+	leases := make(map[string]int64, len(before))
+	for run, e := range before {
+		leases[run] = e.epoch
 	}
-	asked := time.Now()
-	until := q.Now().Add(q.Lease)
-	held, err := q.Leases.Extend(ctx, q.Owner, runs, until)
+	asked, now := time.Now(), q.Now()
+	until := now.Add(q.Lease)
+	held, err := q.Leases.Extend(ctx, q.Owner, leases, now, until)
 	if err != nil {
-		q.Logger.WarnContext(ctx, "leases could not be renewed", "runs", len(runs), "error", err)
+		q.Logger.WarnContext(ctx, "leases could not be renewed", "runs", len(leases), "error", err)
 		return // what is not renewed in time ends by itself
 	}
 	q.renewed(before, held, until, q.Lease-time.Since(asked))
@@ -47,18 +47,18 @@ func (q *Queue) snapshot() map[string]*execution {
 // renewed notes which leases hold. A run whose lease was seen before and is gone
 // has been parked and is about to be forgotten, or was taken over: either way its
 // context may end. One that has not been seen may not have claimed yet.
-func (q *Queue) renewed(before map[string]*execution, held []string, until time.Time, left time.Duration) {
+func (q *Queue) renewed(before map[string]*execution, held map[string]int64, until time.Time, left time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, run := range held {
+	for run, epoch := range held {
 		if e := q.same(before[run]); e != nil {
-			e.held, e.until = true, until
+			e.epoch, e.until = epoch, until
 			e.expires.Reset(left)
 		}
 		delete(before, run)
 	}
 	for _, old := range before {
-		if e := q.same(old); e != nil && old.held {
+		if e := q.same(old); e != nil && old.epoch > 0 {
 			e.cancel(ErrLeaseLost)
 		}
 	}

@@ -20,8 +20,10 @@ import (
 type Leases interface {
 	// Due lists up to n runs that a claim would find, the longest waiting first.
 	Due(ctx context.Context, now time.Time, n int) ([]string, error)
-	// Extend moves the end of the owner's leases and gives the runs that are still the owner's.
-	Extend(ctx context.Context, owner string, runs []string, until time.Time) ([]string, error)
+	// Extend moves the end of the owner's leases and gives those that it moved, by run
+	// with their epochs. A lease that has run out, or has another epoch than the one
+	// given, is not the one that was claimed; epoch 0 stands for one that was not seen yet.
+	Extend(ctx context.Context, owner string, leases map[string]int64, now, until time.Time) (map[string]int64, error)
 	// Release gives the owner's leases back; the runs are due from an instant on, and
 	// rung when that is now.
 	Release(ctx context.Context, owner string, runs []string, at time.Time) error

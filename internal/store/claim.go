@@ -2,6 +2,10 @@ package store
 
 import (
 	"context"
+	"maps"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"countersign/agent"
@@ -59,15 +63,28 @@ func (s *Store) Due(ctx context.Context, now time.Time, n int) ([]string, error)
 	return ids, translate(err)
 }
 
-// Extend moves the end of the owner's leases on runs and gives those that are
-// still the owner's.
-func (s *Store) Extend(ctx context.Context, owner string, runs []string, until time.Time) ([]string, error) {
-	if len(runs) == 0 {
+// Extend moves the end of the owner's leases, given by run with their epochs, and
+// gives those that it moved. What has run out stays so: somebody may be about to take
+// it over. Epoch 0 stands for whatever the owner claimed.
+func (s *Store) Extend(ctx context.Context, owner string, leases map[string]int64, now, until time.Time) (map[string]int64, error) {
+	if len(leases) == 0 {
 		return nil, nil
 	}
-	var held []string
-	err := s.query(ctx, &held, "UPDATE runs SET lease_until = ? WHERE lease_owner = ? AND id IN ? RETURNING id",
-		micros(until), owner, runs)
+	args := []any{micros(until), owner, micros(now)}
+	for _, run := range slices.Sorted(maps.Keys(leases)) {
+		least, most := leases[run], leases[run]
+		if most == 0 {
+			most = math.MaxInt64
+		}
+		args = append(args, run, least, most)
+	}
+	these := strings.Repeat(" OR id = ? AND lease_epoch BETWEEN ? AND ?", len(leases))[len(" OR "):]
+	var rows []runRow
+	err := s.query(ctx, &rows, "UPDATE runs SET lease_until = ? WHERE lease_owner = ? AND lease_until > ? AND ("+these+") RETURNING id, lease_epoch", args...)
+	held := make(map[string]int64, len(rows))
+	for _, r := range rows {
+		held[r.ID] = r.LeaseEpoch
+	}
 	return held, err
 }
 

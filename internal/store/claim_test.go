@@ -138,19 +138,25 @@ func TestExtend(t *testing.T) {
 		run := db.Start(t, "1")
 		db.Claimed(t, run, "one")
 		until := db.Clock.Step(9 * time.Second).Add(10 * time.Second)
-		held, err := db.Extend(t.Context(), "one", []string{run, "rnone"}, until)
-		if err != nil || !cmp.Equal(held, []string{run}) {
-			t.Errorf("extend: %v, %v", held, err)
+		extend := func(owner string, epoch int64, want map[string]int64) {
+			t.Helper()
+			held, err := db.Extend(t.Context(), owner, map[string]int64{run: epoch, "rnone": 0}, db.Clock.Now(), until)
+			if err != nil || !cmp.Equal(held, want) {
+				t.Errorf("extend of epoch %d: %v, %v", epoch, held, err)
+			}
 		}
+		extend("one", 7, map[string]int64{}) // another claim's
+		extend("one", 0, map[string]int64{run: 1})
+		extend("one", 1, map[string]int64{run: 1})
 		db.Clock.Step(9 * time.Second) // the first lease would be over
 		if due, err := db.Due(t.Context(), db.Clock.Now(), 10); err != nil || len(due) != 0 {
 			t.Errorf("due: %v, %v", due, err)
 		}
 		db.Clock.Step(time.Second)
+		extend("one", 1, map[string]int64{}) // it has run out: somebody may be claiming it
 		db.Claimed(t, run, "two")
-		if held, err := db.Extend(t.Context(), "one", []string{run}, until.Add(time.Hour)); err != nil || len(held) != 0 {
-			t.Errorf("extended what was lost: %v, %v", held, err)
-		}
+		extend("one", 1, map[string]int64{})
+		extend("two", 1, map[string]int64{})
 	})
 }
 

@@ -170,7 +170,9 @@ func (t *txn) moveSteps(changes []agent.StepChange) error {
 		if err != nil {
 			return err
 		}
-		res := t.Model(&stepRow{}).Where("run = ? AND n = ? AND state = ?", row.Run, row.N, string(changes[i].From)).
+		from := &changes[i]
+		res := t.Model(&stepRow{}).
+			Where("run = ? AND n = ? AND state = ? AND attempts = ? AND approval = ?", row.Run, row.N, string(from.From), from.Attempts, from.Approval).
 			Select(outcomeColumns()).Updates(&row)
 		if res.Error != nil {
 			return res.Error

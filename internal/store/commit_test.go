@@ -190,7 +190,7 @@ func TestStepsMoveByCompareAndSet(t *testing.T) {
 		done := s
 		done.State, done.Executed, done.Epoch, done.Attempts, done.StartedAt = agent.StepExecuting, s.Proposed, f.Epoch, 1, f.Now
 		done.Thought, done.Raw, done.Tool, done.Risk = "changed", "changed", "changed", tools.Low // of the proposal: not written
-		move := agent.Change{Steps: []agent.StepChange{{From: agent.StepAllowed, Step: done}}}
+		move := agent.Change{Steps: []agent.StepChange{agent.Moved(&s, done)}}
 		if _, err := db.Commit(t.Context(), f, move); err != nil {
 			t.Fatal(err)
 		}

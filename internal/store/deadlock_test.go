@@ -39,7 +39,7 @@ func TestTransactionsDoNotDeadlock(t *testing.T) {
 					return
 				}
 				count := verdict(&c.Approval, approvals.Pending, fmt.Sprint("U", w, "-", i), at.Clock.Now())
-				count.Steps = []agent.StepChange{{From: agent.StepAwaiting, Step: c.Step}}
+				count.Steps = []agent.StepChange{agent.Moved(&c.Step, c.Step)}
 				count.Wishes, count.Wake = wishes(w+i), i%4 == 0
 				tolerate(at.Record(t.Context(), count))
 			}
@@ -64,7 +64,7 @@ func TestTransactionsDoNotDeadlock(t *testing.T) {
 				return
 			}
 			_, err = db.Commit(t.Context(), f, agent.Change{
-				Run: &r, Steps: []agent.StepChange{{From: agent.StepAwaiting, Step: c.Step}}, Wishes: wishes(i),
+				Run: &r, Steps: []agent.StepChange{agent.Moved(&c.Step, c.Step)}, Wishes: wishes(i),
 				Approvals: []agent.ApprovalChange{{ID: a.ID, From: approvals.Pending, To: approvals.Pending, Version: -1}},
 				Audit:     []audit.Entry{{Kind: "step.proposed", Run: run}},
 			})

@@ -203,7 +203,8 @@ func TestAVerdictMovesTheStepInTheSameCommit(t *testing.T) {
 		c := verdict(&a, approvals.Rejected, "U2", db.Clock.Now())
 		moved := *step
 		moved.State, moved.Observation = agent.StepRefused, "Refused: no."
-		c.Steps = []agent.StepChange{{From: agent.StepAsking, Step: moved}}
+		c.Steps = []agent.StepChange{agent.Moved(step, moved)}
+		c.Steps[0].From = agent.StepAsking
 		if err := db.Record(t.Context(), c); !errors.Is(err, agent.ErrSettled) {
 			t.Fatalf("a step in another state: %v", err)
 		}

@@ -143,9 +143,9 @@ func (h *history) commit(t *rapid.T) {
 func (h *history) extend(t *rapid.T) {
 	worker := rapid.SampledFrom([]string{"one", "two"}).Draw(t, "worker")
 	until := h.now().Add(6 * time.Second)
-	held, err := h.db.Extend(context.Background(), worker, []string{h.run}, until)
+	held, err := h.db.Extend(context.Background(), worker, map[string]int64{h.run: 0}, h.now(), until)
 	h.fatal(t, err)
-	if (len(held) == 1) != (h.model.owner == worker) {
+	if (len(held) == 1) != (h.model.owner == worker && h.model.until.After(h.now())) {
 		t.Fatalf("%s holds %v, the model has %+v", worker, held, h.model)
 	}
 	if len(held) == 1 {

@@ -31,7 +31,7 @@ func TestTheWholeHasEverything(t *testing.T) {
 		refused := *step
 		refused.State = agent.StepRefused
 		_, err = db.Commit(t.Context(), f, agent.Change{
-			Steps: []agent.StepChange{{From: agent.StepAwaiting, Step: refused}}, Consumed: []agent.Consumed{{ID: "m1", Turn: 1}},
+			Steps: []agent.StepChange{agent.Moved(step, refused)}, Consumed: []agent.Consumed{{ID: "m1", Turn: 1}},
 		})
 		if err != nil {
 			t.Fatal(err)
