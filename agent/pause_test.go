@@ -315,6 +315,42 @@ func TestNothingRunsAgainInARunThatHasEnded(t *testing.T) {
 	}
 }
 
+// A card that runs a call of unknown outcome again is for the very same bytes, which
+// go out under the same key: it can be approved or rejected, not changed.
+func TestACallOfUnknownOutcomeRunsAgainAsItWasOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, func(s *stage) {
+		s.quorum = 2
+		s.tools["wipe"].do = func(tools.Call) (tools.Result, error) { return tools.Result{}, errors.New("connection reset") }
+	}, calls("wipe", `{"what":"a"}`), says("ok"))
+	s.start()
+	s.decideAs("M1", 1, approvals.Approve)
+	s.decideAs("M2", 1, approvals.Approve)
+	s.advance().want(agent.WaitingInput, agent.HaltUncertain)
+	s.db.Clock.Step(time.Minute)
+	out, err := s.door.Settle(t.Context(), decisions.Settlement{
+		ID: "c", Run: s.run, Step: 1, Finding: decisions.RunAgain, Who: policy.Actor{Team: "T1", User: "M1"}, Via: "slack",
+	})
+	if err != nil || out.Refused != "" {
+		t.Fatal(out.Refused, err)
+	}
+	if refused := s.decideAs("M2", 1, approvals.Edit, `{"what":"b"}`); refused != "fixed_call" {
+		t.Errorf("an edit: %q", refused)
+	}
+	if refused := s.decideAs("M2", 1, approvals.Respond, "it is done"); refused != "fixed_call" {
+		t.Errorf("an answer: %q", refused)
+	}
+	s.tools["wipe"].do = nil
+	if refused := s.decideAs("M2", 1, approvals.Approve); refused != "" {
+		t.Errorf("an approval: %q", refused)
+	}
+	s.advance().ran("wipe", 2)
+	if c := s.tools["wipe"].calls; string(c[0].Args) != string(c[1].Args) || c[0].IdempotencyKey() != c[1].IdempotencyKey() {
+		t.Errorf("under %s ran %s and then %s", c[0].IdempotencyKey(), c[0].Args, c[1].Args)
+	}
+	s.want(agent.Success, agent.HaltDone)
+}
+
 func (s *stage) processThatDiesAt(t *testing.T, commit int) *agent.Agent {
 	t.Helper()
 	c := s.agent.Config

@@ -27,6 +27,7 @@ type stage struct {
 	model  *script
 	limits agent.Limits
 	chars  int
+	quorum int
 	small  llm.Model
 	gate   *agent.Gate
 	agent  *agent.Agent
@@ -107,7 +108,7 @@ func calls(pairs ...string) func(llm.Request) (llm.Reply, error) {
 func newStage(t *testing.T, change func(*stage), turns ...func(llm.Request) (llm.Reply, error)) *stage {
 	t.Helper()
 	s := &stage{
-		T: t, db: storetest.SQLite(t), model: &script{turns: turns}, chars: 1000, tools: map[string]*counter{},
+		T: t, db: storetest.SQLite(t), model: &script{turns: turns}, chars: 1000, quorum: 1, tools: map[string]*counter{},
 		limits: agent.Limits{MaxSteps: 10, MaxTokens: 50000, MaxActive: time.Hour, SelfHeal: 3, Window: 3, InputTTL: time.Hour},
 	}
 	schema := json.RawMessage(`{"type":"object","properties":{"what":{"type":"string"},"n":{"type":"integer","default":1}},"required":["what"]}`)
@@ -136,7 +137,7 @@ func (s *stage) rewire() {
 	}
 	registry, err := tools.NewRegistry(all...)
 	s.ok(err)
-	rules := &policy.Policy{Default: policy.Requirement{Approvers: []string{"manager"}, Quorum: 1, TTL: time.Hour, EditApproves: true}}
+	rules := &policy.Policy{Default: policy.Requirement{Approvers: []string{"manager"}, Quorum: s.quorum, TTL: time.Hour, EditApproves: true}}
 	s.gate = &agent.Gate{Tools: registry, Policy: func() *policy.Policy { return rules }, Prompts: p, Timeout: time.Second}
 	plain := func(text string) string { return text }
 	s.agent, err = agent.New(agent.Config{
@@ -193,9 +194,15 @@ func (s *stage) pending(n int) approvals.Approval {
 // decide lets manager M1 decide on a step's approval and says why it did not count.
 func (s *stage) decide(n int, v approvals.Verdict, text ...string) string {
 	s.Helper()
+	return s.decideAs("M1", n, v, text...)
+}
+
+// decideAs is decide by somebody else.
+func (s *stage) decideAs(who string, n int, v approvals.Verdict, text ...string) string {
+	s.Helper()
 	a := s.pending(n)
 	t := decisions.Attempt{
-		ID: id.Call(), Approval: a.ID, Revision: a.Revision, Digest: a.Current().Digest, Verdict: v, Who: policy.Actor{Team: "T1", User: "M1"}, Via: "slack",
+		ID: id.Call(), Approval: a.ID, Revision: a.Revision, Digest: a.Current().Digest, Verdict: v, Who: policy.Actor{Team: "T1", User: who}, Via: "slack",
 	}
 	if v == approvals.Edit {
 		t.Args = text[0]

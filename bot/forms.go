@@ -51,6 +51,9 @@ func (b *Bot) form(ctx context.Context, c *decisions.Case, action, user string, 
 	if !b.maySee(ctx, c, user) {
 		return b.Card.Note(lang, "only_deciders", "", c)
 	}
+	if c.Fixed() && (action == actEdit || action == actRespond) {
+		return b.Card.Note(lang, "fixed_call", "", c)
+	}
 	v, fits := b.drawForm(ctx, c, action, user, lang)
 	if !fits {
 		return b.Card.Note(lang, "unfit", "", c)

@@ -116,6 +116,8 @@ func (d *Door) objection(ctx context.Context, t Attempt, c *Case, person policy.
 		return "stale", "", nil
 	case !now.Before(a.ExpiresAt):
 		return "settled", string(approvals.Expired), d.expire(ctx, c, now)
+	case c.Fixed() && (t.Verdict == approvals.Edit || t.Verdict == approvals.Respond):
+		return "fixed_call", "", nil
 	}
 	needs := a.Needs()
 	requesters := a.Requesters()

@@ -25,6 +25,11 @@ type Case struct {
 	Approval approvals.Approval
 }
 
+// Fixed says that the call can only be made once more exactly as it was, or not at
+// all: nobody knows whether it happened, and under its key a service must never get
+// other bytes.
+func (c *Case) Fixed() bool { return c.Step.State == agent.StepUncertain }
+
 // Store keeps approvals. internal/store implements it on both databases.
 type Store interface {
 	// Case reads an approval with its revisions, decisions, step and run header:

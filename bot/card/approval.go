@@ -291,12 +291,13 @@ func (p pen) buttons(c *decisions.Case, hides bool) slack.Block {
 	if hides {
 		first = button("approval_show", p.say("button.show"), value).WithStyle(slack.StylePrimary)
 	}
-	return actions("decide", first,
-		button("approval_edit", p.say("button.edit"), value),
-		button("approval_reject", p.say("button.reject"), value).WithStyle(slack.StyleDanger),
-		button("approval_respond", p.say("button.respond"), value),
-		button("approval_claim", p.say("button.claim"), value),
-	)
+	edit, answer := button("approval_edit", p.say("button.edit"), value), button("approval_respond", p.say("button.respond"), value)
+	reject := button("approval_reject", p.say("button.reject"), value).WithStyle(slack.StyleDanger)
+	claim := button("approval_claim", p.say("button.claim"), value)
+	if c.Fixed() {
+		return actions("decide", first, reject, claim)
+	}
+	return actions("decide", first, edit, reject, answer, claim)
 }
 
 func (p pen) confirm(key string) *slack.ConfirmationBlockObject {

@@ -58,7 +58,12 @@ func uncertain(t *testing.T, o apptest.Options, cause string) (s *stage, ask, qu
 	o.Model = apptest.Play(apptest.Calls("wipe", `{"thought":"asked for","what":"doc_42"}`), apptest.Says("That is all."))
 	s = start(t, o)
 	ask = s.asks("wipe doc_42")
-	s.mgr.Clicks(s.card(ask, slacktest.Text("doc_42")), "approval_approve")
+	card := s.card(ask, slacktest.Text("doc_42"))
+	s.mgr.Clicks(card, "approval_approve")
+	if o.Approvals != "" { // it takes two people
+		s.Slack.ExpectUpdate(card, slacktest.Text("1 of 2"))
+		s.fin.Clicks(card, "approval_approve")
+	}
 	question = s.Slack.Expect(slacktest.InThread(ask), slacktest.Button("uncertain_happened"), slacktest.Button("uncertain_stop"))
 	return s, ask, question, reached
 }
@@ -114,6 +119,24 @@ func runItAgain(t *testing.T, o apptest.Options, cause string) {
 		t.Errorf("the second approval: %+v", again)
 	}
 	s.mustAudit(w, "uncertain.run", "U0MGR")
+}
+
+// Where two people are needed the further call waits as a card, which can be approved
+// or rejected alone: under the call's key nothing else may go out.
+func TestTheCardOfAFurtherCallCannotBeEdited(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o apptest.Options) {
+		o.Approvals = "approvals: {approvers: [manager, finance], quorum: 2, sweep: 200ms}"
+		s, ask, question, reached := uncertain(t, o, "timeout")
+		s.Slack.ExpectUpdate(question, slacktest.Button("uncertain_run"))
+		s.mgr.Clicks(question, "uncertain_run")
+		card := s.Slack.Expect(slacktest.InThread(ask), slacktest.Button("approval_approve"), slacktest.NoButton("approval_edit"), slacktest.NoButton("approval_respond"))
+		s.fin.Clicks(card, "approval_approve")
+		s.answered(ask, "That is all.")
+		if reached.Load() != 2 {
+			t.Errorf("reached %d times", reached.Load())
+		}
+	})
 }
 
 func stopHere(t *testing.T, o apptest.Options, cause string) {
