@@ -32,12 +32,25 @@ func (b *Bot) checkEdit(c *decisions.Case, raw, lang string) map[string]string {
 	if name, _, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/"); name != "" {
 		block = "arg:" + strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 	}
-	detail := f.Message
-	if _, first, ok := strings.Cut(detail, "\n- "); ok { // the list that a model gets, of which a field needs its own line
-		first, _, _ = strings.Cut(first, "\n")
-		_, detail, _ = strings.Cut(first, ": ")
+	return map[string]string{block: b.wrong(f, lang)}
+}
+
+// wrong says in somebody's language what does not fit.
+func (b *Bot) wrong(f *tools.Failure, lang string) string {
+	say := b.Words.In(lang)
+	broken := f.Breach
+	if broken.Rule == "" {
+		return say.Say("edit.wrong", "detail", f.Message)
 	}
-	return map[string]string{block: b.Words.In(lang).Say("edit.wrong", "detail", detail)}
+	got, want := broken.Got, strings.Join(broken.Want, ", ")
+	if broken.Rule == "type" {
+		kinds := make([]string, len(broken.Want))
+		for i, kind := range broken.Want {
+			kinds[i] = say.Say("type." + kind)
+		}
+		got, want = say.Say("type."+got), strings.Join(kinds, " / ")
+	}
+	return say.Say("edit.wrong", "detail", say.Say("breach."+broken.Rule, "got", got, "want", want))
 }
 
 // act does what a stored click says and ends it. A refusal is told to the person alone.

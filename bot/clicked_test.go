@@ -238,6 +238,37 @@ func TestFormErrorsSpeakTheReadersLanguage(t *testing.T) {
 	}
 }
 
+// What the schema does not allow is said at the field in the reader's words, not in the validator's.
+func TestSchemaErrorsSpeakTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type":"object","properties":{
+		"amount":{"type":"number","maximum":10},"code":{"type":"string","minLength":3},"tags":{"type":"array","items":{"type":"integer"}}},"required":["amount","code","tags"]}`
+	for locale, wants := range map[string][3]string{
+		"en-US": {"it must be at most 10", "its length is 1, it must be at least 3", "it is text, it must be a whole number"},
+		"zh-CN": {"不能大于 10", "现有 1 个字符，至少需要 3 个", "现在是文本，应为整数"},
+	} {
+		t.Run(locale, func(t *testing.T) {
+			t.Parallel()
+			pay := &apptest.Counter{Name: "pay", Risk: tools.High, Schema: schema}
+			w := apptest.Start(t, apptest.Options{Extra: []tools.Tool{pay}, Model: apptest.Play(apptest.Calls("pay", `{"amount":5,"code":"abc","tags":[1]}`))})
+			mgr := w.Slack.User("mgr")
+			if err := w.Slack.Server.PutPerson(localslack.Person{ID: mgr.ID, Name: "mgr", RealName: "Manager", Locale: locale}); err != nil {
+				t.Fatal(err)
+			}
+			w.Slack.User("ana").Says("#ops", "@countersign pay")
+			mgr.Clicks(w.Slack.Expect(slacktest.Button("approval_edit")), "approval_edit")
+			form := w.Slack.ExpectModal(mgr, "amount", "code")
+			for i, bad := range []struct{ block, value, good string }{{"arg:amount", "12", "5"}, {"arg:code", "x", "abc"}, {"arg:tags", `["x"]`, "[1]"}} {
+				out := form.Fill(bad.block, bad.value).Submit()
+				if got := out.Errors[bad.block]; !strings.Contains(got, wants[i]) {
+					t.Errorf("%s: %q, want %q (%v)", bad.block, got, wants[i], out.Errors)
+				}
+				form.Fill(bad.block, bad.good)
+			}
+		})
+	}
+}
+
 // The answer's post fails: what was done stays done, and the post is made later.
 func TestFailedAnswerUndoesNothing(t *testing.T) {
 	t.Parallel()

@@ -143,6 +143,9 @@ func (b *Bot) attempt(ctx context.Context, d Delivery) Receipt {
 	if kind, id, rest, ok := parseSubject(d.Subject); ok && kind == "approval" && rest[0] == "people" {
 		return b.deliverPeople(ctx, d, id)
 	}
+	if isFile(d.Subject) {
+		return b.deliverFile(ctx, d)
+	}
 	msg, later, err := b.render(ctx, d)
 	switch {
 	case isGone(err):
@@ -160,6 +163,7 @@ func (b *Bot) attempt(ctx context.Context, d Delivery) Receipt {
 		return Receipt{PostedTS: d.PostedTS, Hash: d.Hash, RetryAt: b.Now().Add(wait)}
 	}
 	r := b.send(ctx, d, msg, hash)
+	r.Wishes = b.fileWishes(d, msg, r)
 	if r.RetryAt.IsZero() {
 		r.RetryAt = later
 	}

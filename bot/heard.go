@@ -151,7 +151,10 @@ func (b *Bot) stopRun(ctx context.Context, run *agent.Run, user, key string) (co
 		return "", err
 	}
 	if !b.Agent.MayStop(run, person, needs) {
-		return "not_asker", nil
+		if person.Standing != policy.Member {
+			return string(person.Standing), nil
+		}
+		return "not_stopper", nil
 	}
 	err = b.tell(ctx, agent.Message{Run: run.ID, Kind: agent.Stop, From: person.Actor, Text: "stop"}, key)
 	if errors.Is(err, agent.ErrSettled) {

@@ -84,7 +84,7 @@ func (h *health) note(d Delivery, r Receipt) {
 	switch {
 	case r.Error == "" && r.Version > 0:
 		h.delivered, h.failing = r.At, time.Time{}
-	case r.Error != "" && !r.Place && h.failing.IsZero():
+	case r.Error != "" && !r.Place && !r.Gone && h.failing.IsZero(): // what is given up is of one message alone
 		h.failing = r.At
 	}
 	h.oldest = r.At.Sub(d.Since)

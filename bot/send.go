@@ -1,7 +1,6 @@
 package bot
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -63,9 +62,6 @@ func (b *Bot) post(ctx context.Context, d Delivery, msg *card.Message, hash stri
 	r := Receipt{Version: d.Version, PostedTS: ts, Hash: hash}
 	if isPerson(d.Channel) {
 		r.Channel, d.Channel = place, place
-	}
-	for i := range msg.Files {
-		b.upload(ctx, d, &msg.Files[i])
 	}
 	return r
 }
@@ -274,15 +270,6 @@ func (b *Bot) noteProgress(d Delivery) {
 func isProgress(subject string) bool {
 	kind, _, rest, ok := parseSubject(subject)
 	return ok && kind == "run" && rest[0] == "progress"
-}
-
-func (b *Bot) upload(ctx context.Context, d Delivery, f *card.File) {
-	_, err := b.API.UploadFileContext(ctx, slack.UploadFileParameters{
-		Filename: f.Name, Title: f.Title, FileSize: len(f.Content), Reader: bytes.NewReader(f.Content), Channel: d.Channel, ThreadTimestamp: d.ThreadTS,
-	})
-	if err != nil {
-		b.Logger.WarnContext(ctx, "a file could not be attached", "subject", d.Subject, "error", err)
-	}
 }
 
 func (b *Bot) renderQuestion(work *agent.Work, rest []string, at card.Where) (*card.Message, time.Time, error) {

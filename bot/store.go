@@ -16,7 +16,7 @@ import (
 type Outbox interface {
 	// ClaimDeliveries leases up to n deliveries that are due, by priority and age.
 	ClaimDeliveries(ctx context.Context, owner string, now, until time.Time, n int) ([]Delivery, error)
-	// Intend records, before a first post, that it may happen.
+	// Intend records, before a first post, that it may happen, with the delivery's hash.
 	Intend(ctx context.Context, d Delivery, now time.Time) error
 	// Delivered stores the receipt and gives the lease back. It is fenced by owner and epoch.
 	Delivered(ctx context.Context, d Delivery, done Receipt) error
@@ -42,7 +42,7 @@ type Delivery struct {
 	Version  int64 // wanted
 	Done     int64 // delivered
 	PostedTS string
-	Hash     string // of what was rendered last
+	Hash     string // of what was rendered last; of a file the id of its upload
 	Intended bool   // a first post may have happened
 	Attempts int
 	Owner    string
@@ -61,6 +61,7 @@ type Receipt struct {
 	Place    bool      // the failure is of this one channel alone
 	Error    string
 	At       time.Time
+	Wishes   []agent.Wish // what follows it, asked for in the same commit
 }
 
 // Places keeps up with what happens to channels.

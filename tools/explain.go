@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -23,8 +24,18 @@ const (
 	maxValue    = 40  // characters of a wrong value
 )
 
+// Breach is the rule of a schema that a value breaks, for whoever says it in other words.
+type Breach struct {
+	Rule string   // the schema's keyword: "type", "maximum" …; "unknown": there is no such argument; "other"
+	Got  string   // what was given, where that says something
+	Want []string // what is allowed
+}
+
 // problem is one thing that is wrong, and where.
-type problem struct{ pointer, text string }
+type problem struct {
+	pointer, text string
+	breach        Breach
+}
 
 // explain turns the errors of the validator into one Failure that a model can
 // act on.
@@ -37,7 +48,7 @@ func (s *Schema) explain(err error) *Failure {
 	slices.SortStableFunc(found, func(a, b problem) int {
 		return strings.Compare(a.pointer+"\x00"+a.text, b.pointer+"\x00"+b.text)
 	})
-	found = slices.Compact(found)
+	found = slices.CompactFunc(found, func(a, b problem) bool { return a.pointer == b.pointer && a.text == b.text })
 	var b strings.Builder
 	fmt.Fprintf(&b, "The arguments of %s do not fit, and nothing was run:", s.tool)
 	for _, p := range found[:min(len(found), maxProblems)] {
@@ -46,7 +57,7 @@ func (s *Schema) explain(err error) *Failure {
 	if more := len(found) - maxProblems; more > 0 {
 		fmt.Fprintf(&b, "\n- and %d more", more)
 	}
-	return &Failure{Code: InvalidArguments, Pointer: found[0].pointer, Message: b.String()}
+	return &Failure{Code: InvalidArguments, Pointer: found[0].pointer, Message: b.String(), Breach: found[0].breach}
 }
 
 func place(pointer string) string {
@@ -69,11 +80,12 @@ func (s *Schema) problems(e *jsonschema.ValidationError, list []problem) []probl
 		known := slices.Sorted(maps.Keys(s.at(e.InstanceLocation)))
 		for _, name := range unknown.Properties {
 			at := pointer(append(slices.Clone(e.InstanceLocation), name))
-			list = append(list, problem{shorten(at, maxPointer), unknownProperty(name, known)})
+			list = append(list, problem{shorten(at, maxPointer), unknownProperty(name, known), Breach{Rule: "unknown", Want: known}})
 		}
 		return list
 	}
-	return append(list, problem{shorten(pointer(e.InstanceLocation), maxPointer), describe(e.ErrorKind)})
+	broken := breach(e.ErrorKind)
+	return append(list, problem{shorten(pointer(e.InstanceLocation), maxPointer), broken.describe(), broken})
 }
 
 // at finds the properties that are declared where a value stands, as far as
@@ -104,46 +116,87 @@ func unknownProperty(name string, known []string) string {
 	return text
 }
 
-// describe says what is wrong and what is allowed.
-func describe(k jsonschema.ErrorKind) string {
+// breach names the broken rule.
+func breach(k jsonschema.ErrorKind) Breach {
 	switch k := k.(type) {
 	case *kind.Required:
-		return "missing: " + strings.Join(k.Missing, ", ")
+		return Breach{Rule: "required", Want: k.Missing}
 	case *kind.Type:
-		return fmt.Sprintf("it is %s, it must be %s", k.Got, strings.Join(k.Want, " or "))
+		return Breach{Rule: "type", Got: k.Got, Want: k.Want}
 	case *kind.Enum:
-		return fmt.Sprintf("it is %s, allowed are %s", shorten(quote(k.Got), maxValue), quoteAll(k.Want))
+		return Breach{Rule: "enum", Got: shorten(quote(k.Got), maxValue), Want: quoteAll(k.Want)}
 	case *kind.Minimum:
-		return "it must be at least " + decimal(k.Want)
+		return Breach{Rule: "minimum", Want: []string{decimal(k.Want)}}
 	case *kind.Maximum:
-		return "it must be at most " + decimal(k.Want)
+		return Breach{Rule: "maximum", Want: []string{decimal(k.Want)}}
 	case *kind.ExclusiveMinimum:
-		return "it must be more than " + decimal(k.Want)
+		return Breach{Rule: "exclusiveMinimum", Want: []string{decimal(k.Want)}}
 	case *kind.ExclusiveMaximum:
-		return "it must be less than " + decimal(k.Want)
+		return Breach{Rule: "exclusiveMaximum", Want: []string{decimal(k.Want)}}
+	case *kind.MultipleOf:
+		return Breach{Rule: "multipleOf", Want: []string{decimal(k.Want)}}
 	case *kind.Pattern:
-		return "it must match the pattern " + k.Want
+		return Breach{Rule: "pattern", Want: []string{k.Want}}
+	case *kind.Format:
+		return Breach{Rule: "format", Want: []string{k.Want}}
 	case *kind.Const:
-		return "it must be " + quote(k.Want)
+		return Breach{Rule: "const", Want: []string{quote(k.Want)}}
 	default:
-		return describeSize(k)
+		return breachOfSize(k)
 	}
 }
 
-// describeSize says what is too long or too short.
-func describeSize(k jsonschema.ErrorKind) string {
+// breachOfSize names what is too long or too short.
+func breachOfSize(k jsonschema.ErrorKind) Breach {
+	size := func(rule string, got, want int) Breach {
+		return Breach{Rule: rule, Got: strconv.Itoa(got), Want: []string{strconv.Itoa(want)}}
+	}
 	switch k := k.(type) {
 	case *kind.MinLength:
-		return fmt.Sprintf("it has %d characters, it must have at least %d", k.Got, k.Want)
+		return size("minLength", k.Got, k.Want)
 	case *kind.MaxLength:
-		return fmt.Sprintf("it has %d characters, it must have at most %d", k.Got, k.Want)
+		return size("maxLength", k.Got, k.Want)
 	case *kind.MinItems:
-		return fmt.Sprintf("it has %d items, it must have at least %d", k.Got, k.Want)
+		return size("minItems", k.Got, k.Want)
 	case *kind.MaxItems:
-		return fmt.Sprintf("it has %d items, it must have at most %d", k.Got, k.Want)
+		return size("maxItems", k.Got, k.Want)
+	case *kind.UniqueItems:
+		return Breach{Rule: "uniqueItems"}
 	default:
-		return k.LocalizedString(message.NewPrinter(language.English))
+		return Breach{Rule: "other", Want: []string{k.LocalizedString(message.NewPrinter(language.English))}}
 	}
+}
+
+// describe says to the model what is wrong and what is allowed.
+func (b Breach) describe() string {
+	want := strings.Join(b.Want, ", ")
+	switch b.Rule {
+	case "required":
+		return "missing: " + want
+	case "type":
+		return fmt.Sprintf("it is %s, it must be %s", b.Got, strings.Join(b.Want, " or "))
+	case "enum":
+		return fmt.Sprintf("it is %s, allowed are %s", b.Got, want)
+	case "minLength", "minItems":
+		return fmt.Sprintf("it has %s %s, it must have at least %s", b.Got, sized(b.Rule), want)
+	case "maxLength", "maxItems":
+		return fmt.Sprintf("it has %s %s, it must have at most %s", b.Got, sized(b.Rule), want)
+	case "uniqueItems":
+		return "no item may stand in it twice"
+	case "other":
+		return want
+	}
+	return "it must " + map[string]string{
+		"minimum": "be at least ", "maximum": "be at most ", "exclusiveMinimum": "be more than ", "exclusiveMaximum": "be less than ",
+		"multipleOf": "be a multiple of ", "pattern": "match the pattern ", "format": "be a valid ", "const": "be ",
+	}[b.Rule] + want
+}
+
+func sized(rule string) string {
+	if strings.HasSuffix(rule, "Items") {
+		return "items"
+	}
+	return "characters"
 }
 
 // decimal writes a bound as a schema would.
@@ -155,12 +208,12 @@ func decimal(r *big.Rat) string {
 	return r.FloatString(digits)
 }
 
-func quoteAll(values []any) string {
+func quoteAll(values []any) []string {
 	texts := make([]string, len(values))
 	for i, v := range values {
 		texts[i] = quote(v)
 	}
-	return strings.Join(texts, ", ")
+	return texts
 }
 
 func quote(v any) string {

@@ -126,6 +126,7 @@ type Failure struct {
 	Code    string // short and stable: "not_found", "invalid", "forbidden", "changed" …
 	Message string // one or more clear sentences: what was wrong and what is allowed
 	Pointer string // JSON pointer into the arguments, when one is to blame
+	Breach  Breach // the rule of the schema that was broken there; zero: it was none
 }
 
 // Error makes a Failure an error.

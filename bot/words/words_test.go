@@ -140,6 +140,11 @@ func families() map[string][]string {
 		"settled.step.": {
 			"succeeded", "failed", "executing", "uncertain",
 		},
+		"breach.": {
+			"required", "unknown", "type", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+			"pattern", "format", "const", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "other",
+		},
+		"type.":  {"string", "number", "integer", "boolean", "array", "object", "null"},
 		"error.": {"quota", "overflow", "bad_request", "config", "malformed"},
 	}
 }

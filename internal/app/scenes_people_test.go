@@ -94,7 +94,7 @@ func TestStop(t *testing.T) {
 				ask := s.asks("wipe doc_42")
 				card := s.card(ask)
 				s.fin.Replies(ask, "@countersign stop")
-				s.told(s.fin, "Only the person who asked")
+				s.told(s.fin, "can stop this")
 				s.Slack.User(who).Replies(ask, "stop")
 				w := s.waits(agent.Cancelled)
 				s.Slack.ExpectUpdate(card, slacktest.NoButton(""), slacktest.Text("was stopped"))

@@ -3,6 +3,7 @@ package apptest
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +25,9 @@ type Mortal struct {
 	At    int64 // the commit at which it dies, from 1; 0: never
 	After bool  // it dies when the commit is done
 
+	Intends  string // it dies at the intent of a delivery with this in its subject; empty: at none
+	Receipts string // the same at the receipt
+
 	n    atomic.Int64
 	dead atomic.Bool
 }
@@ -37,12 +41,15 @@ func (m *Mortal) Commits() int64 { return m.n.Load() }
 // Dead says whether it died.
 func (m *Mortal) Dead() bool { return m.dead.Load() }
 
-func (m *Mortal) commit(f func() error) error {
+func (m *Mortal) commit(f func() error) error { return m.at(false, f) }
+
+// at is a commit, fatal or not.
+func (m *Mortal) at(fatal bool, f func() error) error {
 	if m.dead.Load() {
 		return ErrDead
 	}
-	at := m.n.Add(1)
-	if m.At == 0 || at != m.At {
+	n := m.n.Add(1)
+	if !fatal && (m.At == 0 || n != m.At) {
 		return f()
 	}
 	if m.After {
@@ -117,12 +124,12 @@ func (m *Mortal) SaveOpening(ctx context.Context, a string, r int, who policy.Ac
 
 // Intend is a commit.
 func (m *Mortal) Intend(ctx context.Context, d bot.Delivery, now time.Time) error {
-	return m.commit(func() error { return m.Ports.Intend(ctx, d, now) })
+	return m.at(m.Intends != "" && strings.Contains(d.Subject, m.Intends), func() error { return m.Ports.Intend(ctx, d, now) })
 }
 
 // Delivered is a commit.
 func (m *Mortal) Delivered(ctx context.Context, d bot.Delivery, r bot.Receipt) error {
-	return m.commit(func() error { return m.Ports.Delivered(ctx, d, r) })
+	return m.at(m.Receipts != "" && strings.Contains(d.Subject, m.Receipts), func() error { return m.Ports.Delivered(ctx, d, r) })
 }
 
 // ClaimDeliveries ends with the process.

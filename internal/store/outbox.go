@@ -121,8 +121,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, owner string, now, until ti
 
 // Intend implements bot.Outbox; agent.ErrFenced when the delivery is somebody else's now.
 func (s *Store) Intend(ctx context.Context, d bot.Delivery, now time.Time) error {
-	n, err := s.exec(ctx, "UPDATE deliveries SET intended = ?, updated_at = ? WHERE subject = ? AND lease_owner = ? AND lease_epoch = ?",
-		true, micros(now), d.Subject, d.Owner, d.Epoch)
+	n, err := s.exec(ctx, "UPDATE deliveries SET intended = ?, hash = ?, updated_at = ? WHERE subject = ? AND lease_owner = ? AND lease_epoch = ?",
+		true, d.Hash, micros(now), d.Subject, d.Owner, d.Epoch)
 	return fencedUnless(n, err)
 }
 

@@ -8,23 +8,29 @@ import (
 	"countersign/internal/audit"
 )
 
-// receipt stores what came of a delivery. The receipt of a root message gives its run
-// the thread and the first work, in the same commit; where the root can never be
-// posted, the run is over.
+// receipt stores what came of a delivery, with what it asks for next. The receipt of a
+// root message gives its run the thread and the first work, in the same commit; where
+// the root can never be posted, the run is over.
 func (s *Store) receipt(ctx context.Context, d bot.Delivery, done bot.Receipt, statement string, args []any) (int64, error) {
 	run, root := agent.RootOf(d.Subject)
-	if !root || done.PostedTS == "" && !done.Gone {
+	root = root && (done.PostedTS != "" || done.Gone)
+	if !root && len(done.Wishes) == 0 {
 		return s.exec(ctx, statement, args...)
 	}
 	var n int64
 	err := s.transact(ctx, func(t *txn) (err error) {
-		if err := t.rooted(run, d, done); err != nil {
+		if root {
+			if err := t.rooted(run, d, done); err != nil {
+				return err
+			}
+		}
+		if n, err = t.changed(statement, args...); err != nil {
 			return err
 		}
-		if n, err = t.changed(statement, args...); err == nil && n != 1 {
+		if n != 1 {
 			return agent.ErrFenced
 		}
-		return err
+		return t.wishes(done.Wishes)
 	})
 	return n, err
 }
