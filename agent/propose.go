@@ -49,6 +49,7 @@ func (w *worker) proposeAll(ctx context.Context, t Turn, reply llm.Reply, consum
 	}
 	w.run.Turns, w.run.NextStep = t.N, len(w.steps)+1
 	change.NewSteps = w.steps[first:]
+	bundle(&change, w.a.Cards, w.a.Now())
 	if err := w.settle(&change); err != nil {
 		return err
 	}

@@ -63,6 +63,7 @@ type Approval struct {
 	Requester policy.Actor // the asker of the run
 	Again     string       // the uncertain step's earlier approval, or the lapsed one that this replaces
 	Why       string       // why it was asked again, in words; empty for the first
+	Bundle    int          // the first step of those that one press may decide together with this one; 0: none
 
 	// What happens while it waits; none of it is countersigned.
 	Claimer    policy.Actor // who said to be at it

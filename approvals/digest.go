@@ -77,5 +77,10 @@ func (a *Approval) Requesters() []policy.Actor {
 // no message itself and asks for one for each of them.
 func PeopleSubject(approval string) string { return "approval/" + approval + "/people" }
 
+// BundleSubject names the delivery of the message about calls that one press may decide together.
+func BundleSubject(run string, first int, channel string) string {
+	return "run/" + run + "/bundle/" + strconv.Itoa(first) + "/" + channel
+}
+
 // CardSubject names the card's delivery.
 func CardSubject(approval, channel string) string { return "approval/" + approval + "/card/" + channel }

@@ -55,6 +55,9 @@ func (b *Bot) wrong(f *tools.Failure, lang string) string {
 
 // act does what a stored click says and ends it. A refusal is told to the person alone.
 func (b *Bot) act(ctx context.Context, c Click, thread string) error {
+	if isBundle(c.Action) {
+		return b.actBundle(ctx, c, thread)
+	}
 	out, err := b.verdict(ctx, c)
 	if err != nil {
 		return fmt.Errorf("act on %s: %w", c.Action, err) // the click stays open and is taken up again

@@ -187,6 +187,9 @@ func (b *Bot) render(ctx context.Context, d Delivery) (msg *card.Message, later 
 	if kind == "approval" {
 		return b.renderCard(ctx, id)
 	}
+	if rest[0] == "bundle" {
+		return b.renderBundle(ctx, d, id, rest)
+	}
 	work, err := b.Views.Load(ctx, id)
 	if err != nil {
 		return nil, later, err

@@ -31,6 +31,9 @@ func (b *Bot) openForm(p *pressed, action string, button card.Button) socket.Res
 }
 
 func (b *Bot) fillForm(ctx context.Context, viewID, action, user string, meta card.ModalMeta) error {
+	if isBundle(action) {
+		return b.fillBundle(ctx, viewID, action, user, meta)
+	}
 	lang := b.langOf(ctx, user)
 	c, err := b.Views.Case(ctx, meta.Approval)
 	if isGone(err) {
@@ -110,6 +113,9 @@ func (b *Bot) submitted(ctx context.Context, p *pressed) socket.Response {
 		return socket.Response{Ack: true}
 	}
 	meta, err := card.ParseModalMeta(p.View.Private)
+	if err == nil && len(meta.Calls) > 0 && isBundle(p.View.Callback) {
+		return b.submittedBundle(ctx, p, meta)
+	}
 	if err != nil || meta.Approval == "" {
 		return socket.Response{Ack: true}
 	}
@@ -130,10 +136,16 @@ func (b *Bot) submitted(ctx context.Context, p *pressed) socket.Response {
 	if refusal != "" {
 		return formErrors(map[string]string{"code": b.Words.In(b.knownLang(p.User.ID)).Say(refusal)})
 	}
-	click := Click{
-		ID: "form/" + p.User.ID + "/" + p.View.ID + "/" + meta.Digest, Action: p.View.Callback, Actor: b.actor(p.User.ID), Channel: meta.Channel,
-		MessageTS: meta.MessageTS, Approval: meta.Approval, Revision: meta.Revision, Digest: meta.Digest, Input: formInput(p.View, raw, proved), At: b.Now(),
-	}
+	return b.keepForm(ctx, p, meta, Click{
+		ID:       "form/" + p.User.ID + "/" + p.View.ID + "/" + meta.Digest,
+		Approval: meta.Approval, Revision: meta.Revision, Digest: meta.Digest, Input: formInput(p.View, raw, proved),
+	})
+}
+
+// keepForm stores a form and acknowledges it; what it does follows.
+func (b *Bot) keepForm(ctx context.Context, p *pressed, meta card.ModalMeta, click Click) socket.Response {
+	click.Action, click.Actor, click.At = p.View.Callback, b.actor(p.User.ID), b.Now()
+	click.Channel, click.MessageTS = meta.Channel, meta.MessageTS
 	fresh, err := b.Clicks.SaveClick(ctx, click)
 	if err != nil {
 		return b.formNotSaved(p, err)
@@ -177,6 +189,8 @@ type form struct {
 	Text string `json:"text,omitempty"`
 	// Proved says that a one-time code was right. The code itself is stored nowhere.
 	Proved bool `json:"proved,omitempty"`
+	// Calls are those that the form decides together.
+	Calls []card.Button `json:"calls,omitempty"`
 }
 
 // proof checks the one-time code of a form that asks for one. It takes the database
@@ -186,6 +200,11 @@ func (b *Bot) proof(ctx context.Context, p *pressed, c *decisions.Case) (proved 
 	if needs.StepUp == "" || p.View.Callback != callShow && (p.View.Callback != callEdit || !needs.EditApproves) {
 		return false, ""
 	}
+	return b.prove(ctx, p)
+}
+
+// prove checks the code that stands in a form.
+func (b *Bot) prove(ctx context.Context, p *pressed) (proved bool, refusal string) {
 	code := ""
 	for _, a := range p.View.State.Values["code"] {
 		code = a.Value

@@ -29,10 +29,16 @@ const (
 	actRun      = "uncertain_run"
 	actGiveUp   = "uncertain_stop"
 
+	actBundle       = "bundle_approve"
+	actBundleReject = "bundle_reject"
+
 	callShow    = "approval_show_modal"
 	callEdit    = "approval_edit_modal"
 	callReject  = "approval_reject_modal"
 	callRespond = "approval_respond_modal"
+
+	callBundle       = "bundle_approve_modal"
+	callBundleReject = "bundle_reject_modal"
 )
 
 // pressed is an interaction, as far as it is needed. Authority is the user alone;
@@ -128,7 +134,7 @@ func (b *Bot) pressed(ctx context.Context, p *pressed) socket.Response {
 	switch a.ActionID {
 	case actApprove, actClaim, actAgain, actDisown, actHappened, actRun, actGiveUp, actStop, actContinue:
 		return b.keepClick(ctx, p, click)
-	case actEdit, actReject, actRespond, actShow:
+	case actEdit, actReject, actRespond, actShow, actBundle, actBundleReject:
 		return b.openForm(p, a.ActionID, button)
 	}
 	return b.noButton(p)

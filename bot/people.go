@@ -22,6 +22,9 @@ type Marks interface {
 	RejectedLike(ctx context.Context, a *approvals.Approval, since time.Time) (string, error)
 	// AuditMark gives the number and hash of the latest audit entry about an approval.
 	AuditMark(ctx context.Context, run, approval string) (int64, string, error)
+	// Bundle gives the approvals that one press may decide together, by its first step,
+	// in the order of their steps.
+	Bundle(ctx context.Context, run string, first int) ([]decisions.Case, error)
 	// IsLocked says whether a person's decisions do not count.
 	IsLocked(ctx context.Context, who policy.Actor) (bool, error)
 }

@@ -54,6 +54,7 @@ type Attempt struct {
 	Who      policy.Actor
 	Via      string // slack, cli
 	Proved   bool   // a one-time code of the person was right just now
+	Together int    // calls that the same press decides; 0: this one alone
 	Unseen   bool   // the card could not show everything: it counts only for somebody who opened all of it
 }
 
@@ -121,6 +122,9 @@ func (d *Door) objection(ctx context.Context, t Attempt, c *Case, person policy.
 	}
 	needs := a.Needs()
 	requesters := a.Requesters()
+	if t.Together > 0 && !needs.Batch {
+		return "not_batch", "", nil
+	}
 	if r := needs.MayDecide(person, requesters); r != nil {
 		return r.Code, r.Role, nil
 	}
@@ -228,6 +232,9 @@ func (d *Door) settleStep(change *Change, c *Case, to agent.StepState, code, tex
 }
 
 func (d *Door) decision(t Attempt, revision int) approvals.Decision {
+	if t.Together > 0 {
+		t.Via += fmt.Sprintf(", one press for %d calls", t.Together)
+	}
 	if t.Proved {
 		t.Via += ", with a code"
 	}

@@ -238,6 +238,7 @@ func Stricter(a, b Requirement) Requirement {
 	out.SelfApproval = a.SelfApproval && b.SelfApproval
 	out.EditApproves = a.EditApproves && b.EditApproves
 	out.Confirm = a.Confirm || b.Confirm
+	out.Batch = a.Batch && b.Batch
 	out.Escalate = slices.DeleteFunc(slices.Clone(a.Escalate), func(role string) bool { return !slices.Contains(b.Escalate, role) })
 	if len(out.Escalate) == 0 {
 		out.Escalate = nil
@@ -271,7 +272,13 @@ func implies(these, those []string) bool {
 func Covers(a, b Requirement) bool {
 	j := Stricter(a, b)
 	return j.Quorum == a.Quorum && slices.Equal(j.Approvers, a.Approvers) && len(j.Also) == len(a.Also) &&
-		j.SelfApproval == a.SelfApproval && j.EditApproves == a.EditApproves && j.StepUp == a.StepUp && len(j.Escalate) == len(a.Escalate)
+		j.SelfApproval == a.SelfApproval && j.EditApproves == a.EditApproves && j.Batch == a.Batch && j.StepUp == a.StepUp && len(j.Escalate) == len(a.Escalate)
+}
+
+// SamePeople says that exactly the same people may decide both.
+func SamePeople(a, b Requirement) bool {
+	return slices.Equal(a.Approvers, b.Approvers) && slices.Equal(a.Escalate, b.Escalate) && a.SelfApproval == b.SelfApproval &&
+		slices.EqualFunc(a.Also, b.Also, slices.Equal)
 }
 
 func shorter(a, b time.Duration) time.Duration {

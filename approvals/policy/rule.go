@@ -27,6 +27,7 @@ type Rule struct {
 	SelfApproval *bool
 	StepUp       string
 	Confirm      *bool
+	Batch        bool
 	Deny         string
 	AtMost       *AtMost
 }
@@ -224,6 +225,7 @@ func (c *compiled) apply(needs Requirement) Requirement {
 	if c.Confirm != nil {
 		needs.Confirm = *c.Confirm
 	}
+	needs.Batch = c.Batch
 	needs.Rule = c.Name
 	return needs
 }

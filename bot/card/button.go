@@ -27,6 +27,8 @@ type ModalMeta struct {
 	Channel   string `json:"c,omitempty"`
 	MessageTS string `json:"m,omitempty"`
 	ThreadTS  string `json:"t,omitempty"`
+	// Calls are those that the form decides together.
+	Calls []Button `json:"b,omitempty"`
 }
 
 // ParseButton reads a button's value: ErrButton when it is not ours.

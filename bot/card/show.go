@@ -16,18 +16,31 @@ import (
 func (r *Renderer) ShowModal(c *decisions.Case, lang string) (slack.ModalViewRequest, bool) {
 	p := r.pen(lang)
 	p.bare = true
+	whole, ok := p.whole(c)
+	if !ok {
+		return slack.ModalViewRequest{}, false
+	}
+	blocks := append([]slack.Block{section(p.title(c))}, p.asked(c, maxPiece)...)
+	blocks = append(blocks, whole...)
+	blocks = append(blocks, note(p.say("show.approve")+"\n"+p.needs(c, Where{})))
+	blocks = append(blocks, p.codeInput(c.Approval.Current().Requirement.StepUp != "")...)
+	v := p.modal("modal.show", "button.approve", "approval_show_modal", blocks...)
+	v.PrivateMetadata = about(c)
+	return v, viewFits(v)
+}
+
+// whole is everything of a call that is countersigned; false when it cannot be shown.
+func (p pen) whole(c *decisions.Case) ([]slack.Block, bool) {
 	args, err := p.arguments(c.Approval.Current().Args)
 	if err != nil {
-		return slack.ModalViewRequest{}, false
+		return nil, false
 	}
 	for _, a := range args {
 		if slacktext.Units(a.label) > maxPiece/2 {
-			return slack.ModalViewRequest{}, false
+			return nil, false
 		}
 	}
-	blocks := append([]slack.Block{section(p.title(c))}, p.asked(c, maxPiece)...)
-	blocks = append(blocks, p.again(c)...)
-	blocks = append(blocks, p.changes(c)...)
+	blocks := append(p.again(c), p.changes(c)...)
 	blocks = append(blocks, p.wholeEffect(c.Approval.Current().Preview)...)
 	blocks = append(blocks, p.reason(c)...)
 	head := line(bold(p.say("card.call")), text(" "), coded(p.toolName(c.Approval.Tool)))
@@ -35,12 +48,7 @@ func (r *Renderer) ShowModal(c *decisions.Case, lang string) (slack.ModalViewReq
 	if len(args) == 0 {
 		sheet = append(sheet, line(text(p.say("card.noargs"))))
 	}
-	blocks = append(blocks, rich(append([]slack.RichTextElement{head}, sheet...)...)...)
-	blocks = append(blocks, note(p.say("show.approve")+"\n"+p.needs(c, Where{})))
-	blocks = append(blocks, p.codeInput(c.Approval.Current().Requirement.StepUp != "")...)
-	v := p.modal("modal.show", "button.approve", "approval_show_modal", blocks...)
-	v.PrivateMetadata = about(c)
-	return v, viewFits(v)
+	return append(blocks, rich(append([]slack.RichTextElement{head}, sheet...)...)...), true
 }
 
 // wholeEffect is the preview without a cut.

@@ -158,5 +158,11 @@ func requirement(r policy.Requirement) string {
 	if r.StepUp != "" {
 		out += "; with a one-time code"
 	}
+	if r.Confirm {
+		out += "; Approve asks once more"
+	}
+	if r.Batch {
+		out += "; with others of its turn in one press"
+	}
 	return out
 }

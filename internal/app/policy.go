@@ -43,7 +43,7 @@ func policyOf(c *config.Config) (*policy.Policy, error) {
 func ruleOf(name string, r config.Rule) policy.Rule {
 	out := policy.Rule{
 		Name: name, Tool: r.Tool, When: r.When, Risk: tools.Risk(r.Risk), Approvers: r.Approvers, Quorum: r.Quorum, TTL: r.TTL,
-		SelfApproval: r.SelfApproval, StepUp: stepUp(r.StepUp), Confirm: r.Confirm, Deny: r.Deny,
+		SelfApproval: r.SelfApproval, StepUp: stepUp(r.StepUp), Confirm: r.Confirm, Batch: r.Batch, Deny: r.Deny,
 	}
 	if b := r.AtMost; b != nil {
 		out.AtMost = &policy.AtMost{Count: b.Count, Sum: b.Sum, Limit: b.Limit, Per: b.Per, Within: b.Within}

@@ -70,12 +70,12 @@ func (k *checker) rules() {
 // ruleSense refuses rules that contradict themselves.
 func (k *checker) ruleSense(key string, r Rule) {
 	eased := r.Risk == "low" || r.Risk == "medium"
-	asks := len(r.Approvers) > 0 || r.Quorum > 0 || r.TTL > 0
+	asks := len(r.Approvers) > 0 || r.Quorum > 0 || r.TTL > 0 || r.Batch
 	switch {
 	case r.Deny != "" && (asks || r.Risk != "" || r.AtMost != nil):
 		k.fail(key+".deny", "refuses the call, so nothing else can be said of it")
 	case eased && asks:
-		k.fail(key+".risk", "approvers, quorum and ttl mean nothing for a call of %s risk", r.Risk)
+		k.fail(key+".risk", "approvers, quorum, ttl and batch mean nothing for a call of %s risk", r.Risk)
 	case eased && r.AtMost == nil:
 		k.fail(key+".risk", "a rule that lowers the risk needs at_most")
 	case r.AtMost != nil && !eased:

@@ -46,6 +46,7 @@ type Rule struct {
 	SelfApproval *bool         `yaml:"self_approval" doc:"Whether the requester's own approval counts."`
 	StepUp       string        `yaml:"step_up" enum:"none,totp" doc:"Second proof asked in the decision's form."`
 	Confirm      *bool         `yaml:"confirm" doc:"Whether Approve asks once more."`
+	Batch        bool          `yaml:"batch" doc:"Whether one press may decide several such calls of one turn together, all of them shown in full."`
 	Deny         string        `yaml:"deny" doc:"Refuses the call; the text is the reason that people and the model are told."`
 	AtMost       *AtMost       `yaml:"at_most" doc:"Bounds a lowered risk, counted in the database."`
 }

@@ -32,6 +32,7 @@ type approvalRow struct {
 	ClaimUntil    int64
 	Reminded      int
 	EscalatedAt   int64
+	Bundle        int
 }
 
 // TableName names the table.
@@ -43,7 +44,7 @@ func newApprovalRow(a *approvals.Approval) approvalRow {
 		ThreadTS: a.ThreadTS, State: string(a.State), Revision: a.Revision, Version: a.Version,
 		OpenedAt: micros(a.OpenedAt), ExpiresAt: micros(a.ExpiresAt), SettledAt: micros(a.SettledAt),
 		RequesterTeam: a.Requester.Team, RequesterUser: a.Requester.User, Again: a.Again, Why: clean(a.Why),
-		ClaimTeam: a.Claimer.Team, ClaimUser: a.Claimer.User, ClaimUntil: micros(a.ClaimUntil), Reminded: a.Reminded, EscalatedAt: micros(a.Escalated),
+		ClaimTeam: a.Claimer.Team, ClaimUser: a.Claimer.User, ClaimUntil: micros(a.ClaimUntil), Reminded: a.Reminded, EscalatedAt: micros(a.Escalated), Bundle: a.Bundle,
 	}
 }
 
@@ -53,7 +54,7 @@ func (w *approvalRow) approval() *approvals.Approval {
 		ThreadTS: w.ThreadTS, State: approvals.State(w.State), Revision: w.Revision, Version: w.Version,
 		OpenedAt: instant(w.OpenedAt), ExpiresAt: instant(w.ExpiresAt), SettledAt: instant(w.SettledAt),
 		Requester: policy.Actor{Team: w.RequesterTeam, User: w.RequesterUser}, Again: w.Again, Why: w.Why,
-		Claimer: policy.Actor{Team: w.ClaimTeam, User: w.ClaimUser}, ClaimUntil: instant(w.ClaimUntil), Reminded: w.Reminded, Escalated: instant(w.EscalatedAt),
+		Claimer: policy.Actor{Team: w.ClaimTeam, User: w.ClaimUser}, ClaimUntil: instant(w.ClaimUntil), Reminded: w.Reminded, Escalated: instant(w.EscalatedAt), Bundle: w.Bundle,
 	}
 }
 

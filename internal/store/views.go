@@ -27,6 +27,21 @@ func (s *Store) Waiting(ctx context.Context, installation string, n int) ([]deci
 	return out, err
 }
 
+// Bundle implements bot.Marks.
+func (s *Store) Bundle(ctx context.Context, run string, first int) ([]decisions.Case, error) {
+	var out []decisions.Case
+	err := s.snapshot(ctx, func(tx *gorm.DB) error {
+		var rows []approvalRow
+		err := tx.Where("run = ? AND bundle = ?", run, first).Order("step, opened_at, id").Find(&rows).Error
+		if err != nil {
+			return err
+		}
+		out, err = loadCases(tx, rows)
+		return err
+	})
+	return out, err
+}
+
 // RunsOf implements bot.Views.
 func (s *Store) RunsOf(ctx context.Context, installation string, who policy.Actor, n int) ([]agent.Run, error) {
 	return s.runs(ctx, func(tx *gorm.DB) *gorm.DB {
