@@ -75,7 +75,7 @@ func (a *App) sqlTools() ([]tools.Tool, error) {
 	var dbs []sqldb.Database
 	for _, d := range a.cfg.Tools.SQL {
 		dbs = append(dbs, sqldb.Database{
-			Name: d.Name, URL: d.URL.Reveal(), Write: d.Write, Private: d.Private, Roles: d.Roles, Channels: idsOf(d.Channels),
+			Name: d.Name, URL: d.URL.Reveal(), Write: d.Write, Private: d.Private, Roles: d.Roles, Channels: idsOf(d.Channels), MaxCost: d.MaxCost,
 		})
 	}
 	ts, closer, err := sqldb.New(dbs, sqldb.Limits{Timeout: a.cfg.Limits.ToolTimeout})
@@ -83,7 +83,22 @@ func (a *App) sqlTools() ([]tools.Tool, error) {
 		return nil, fault.Wrap(err, fault.Invalid, "tools.sql: %s.", err)
 	}
 	a.stop.add(closer.Close)
-	return ts, nil
+	return restrict(ts, sharedAccess(a.cfg.Tools.SQL)), nil
+}
+
+// sharedAccess is the strictest of what is said of the databases: they share their tools.
+func sharedAccess(dbs []config.SQL) config.Access {
+	out := dbs[0].Access
+	for _, d := range dbs {
+		if d.Risk == string(tools.High) || out.Risk != string(tools.High) && d.Risk == string(tools.Medium) {
+			out.Risk = d.Risk
+		}
+		out.Private = out.Private || d.Private
+		if d.Egress != nil && (out.Egress == nil || *d.Egress) {
+			out.Egress = d.Egress
+		}
+	}
+	return out
 }
 
 func (a *App) httpTools() ([]tools.Tool, error) {

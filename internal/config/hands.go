@@ -40,10 +40,11 @@ type Docs struct {
 
 // SQL is one database that may be queried.
 type SQL struct {
-	Access `yaml:",inline"`
-	Name   string `yaml:"name" need:"yes" doc:"What the model calls the database."`
-	URL    Secret `yaml:"url" need:"yes" doc:"sqlite:FILE or postgres://…"`
-	Write  bool   `yaml:"write" doc:"Whether execute_sql may change it, with approval."`
+	Access  `yaml:",inline"`
+	Name    string  `yaml:"name" need:"yes" doc:"What the model calls the database."`
+	URL     Secret  `yaml:"url" need:"yes" doc:"sqlite:FILE or postgres://…"`
+	Write   bool    `yaml:"write" doc:"Whether execute_sql may change it, with approval."`
+	MaxCost float64 `yaml:"max_cost" min:"0" doc:"Queries that the database expects to cost more are refused, in the units of Postgres' planner (on SQLite: a hundred rows looked at); 0: only limits.tool_timeout stops them."`
 }
 
 // HTTPTool is one call of a service, declared as a tool.

@@ -14,6 +14,7 @@ type authorizer struct {
 	refused string   // the first thing that was denied, for the message
 	calls   []string // functions, in lower case
 	targets []string // tables that rows are written to
+	read    []string // tables and views that are read
 	plain   bool     // nothing but reads and row changes of tables
 }
 
@@ -25,7 +26,12 @@ var schemaPragmas = []string{"table_info", "table_xinfo", "table_list", "index_l
 // decide answers SQLite's question whether a part of a statement may be compiled.
 func (a *authorizer) decide(action sqlite3.AuthorizerActionCode, third, fourth, _, _ string) sqlite3.AuthorizerReturnCode {
 	switch action {
-	case sqlite3.AUTH_SELECT, sqlite3.AUTH_READ, sqlite3.AUTH_RECURSIVE:
+	case sqlite3.AUTH_READ:
+		if third != "" && !slices.Contains(a.read, third) {
+			a.read = append(a.read, third)
+		}
+		return sqlite3.AUTH_OK
+	case sqlite3.AUTH_SELECT, sqlite3.AUTH_RECURSIVE:
 		return sqlite3.AUTH_OK
 	case sqlite3.AUTH_FUNCTION:
 		return a.function(strings.ToLower(fourth))

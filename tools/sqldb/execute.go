@@ -36,27 +36,15 @@ func (t executeTool) risk() tools.Risk {
 
 // Check refuses what is not one changing statement.
 func (t executeTool) Check(_ context.Context, raw json.RawMessage) error {
-	_, _, err := t.statement(raw)
+	_, _, err := t.statement(raw, checkWrite)
 	return err
-}
-
-func (t executeTool) statement(raw json.RawMessage) (*database, statement, error) {
-	d, a, err := t.choose(raw)
-	if err != nil {
-		return nil, statement{}, err
-	}
-	s, err := parseOne(d.dialect, a.SQL)
-	if err != nil {
-		return d, s, err
-	}
-	return d, s, checkWrite(s)
 }
 
 // Preview tries the change, rolls it back and shows the rows before and after. An
 // error of the statement itself is a Failure: it would fail when it runs, too. On
 // Postgres a key that the table generates is used up by the trial of an insert.
 func (t executeTool) Preview(ctx context.Context, c tools.Call) (tools.Preview, error) {
-	d, s, err := t.statement(c.Args)
+	d, s, err := t.statement(c.Args, checkWrite)
 	if err != nil {
 		return tools.Preview{}, err
 	}
@@ -95,7 +83,7 @@ func (d *database) unseen(ctx context.Context, s statement, why untried) tools.P
 // only the same effect. Any *tools.Failure means that nothing was committed; another
 // error means that the answer to the commit was lost.
 func (t executeTool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
-	d, s, err := t.statement(c.Args)
+	d, s, err := t.statement(c.Args, checkWrite)
 	if err != nil {
 		return tools.Result{}, err
 	}

@@ -11,8 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
-
-	"countersign/tools"
 )
 
 // pgMaxMessage bounds one message of the server, hence one row.
@@ -23,8 +21,9 @@ const pgFetch = 100
 
 // postgresEngine is a Postgres database.
 type postgresEngine struct {
-	config *pgconn.Config
-	limits Limits
+	config  *pgconn.Config
+	limits  Limits
+	maxCost float64
 }
 
 // pgConn is one connection for one call.
@@ -32,8 +31,8 @@ type pgConn struct{ *pgconn.PgConn }
 
 // newPostgres reads the address; every value that a statement could be compared by
 // is written the same way on every connection.
-func newPostgres(url string, limits Limits) (postgresEngine, error) {
-	config, err := pgconn.ParseConfig(url)
+func newPostgres(c Database, limits Limits) (postgresEngine, error) {
+	config, err := pgconn.ParseConfig(c.URL)
 	if err != nil {
 		return postgresEngine{}, errors.New("the url is not one of Postgres") // the parser's own text may quote it
 	}
@@ -57,7 +56,7 @@ func newPostgres(url string, limits Limits) (postgresEngine, error) {
 	} {
 		config.RuntimeParams[name] = value
 	}
-	return postgresEngine{config: config, limits: limits}, nil
+	return postgresEngine{config: config, limits: limits, maxCost: c.MaxCost}, nil
 }
 
 // begin connects and opens a transaction whose snapshot is taken: from then on it
@@ -140,7 +139,7 @@ func (e postgresEngine) read(ctx context.Context, s statement) (rowSet, error) {
 	if s.verb() == "explain" || s.verb() == "show" {
 		return c.query(ctx, s.text, &left)
 	}
-	if err := c.checkCost(ctx, s, e.limits.Cost); err != nil {
+	if err := c.checkCost(ctx, s, e.maxCost); err != nil {
 		return rowSet{}, err
 	}
 	return c.fetch(ctx, s.text, left)
@@ -174,8 +173,7 @@ func (c pgConn) checkCost(ctx context.Context, s statement, limit float64) error
 		} `json:"Plan"`
 	}
 	if len(rows) == 1 && json.Unmarshal([]byte(rows[0][0].text), &plans) == nil && len(plans) == 1 && plans[0].Plan.Cost > limit {
-		return &tools.Failure{Code: "too_expensive", Pointer: "/sql", Message: "The database expects this query to cost " +
-			strconv.FormatFloat(plans[0].Plan.Cost, 'f', 0, 64) + ", more than the limit of " + strconv.FormatFloat(limit, 'f', 0, 64) + "; narrow it."}
+		return tooExpensive(plans[0].Plan.Cost, limit)
 	}
 	return nil
 }

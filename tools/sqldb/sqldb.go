@@ -29,6 +29,7 @@ type Database struct {
 	Private  bool       // its rows are not for the channel; no sample values in get_schema
 	Risk     tools.Risk // of execute_sql: medium or high; empty: high
 	Egress   bool       // using it sends data out of the house
+	MaxCost  float64    // of a query, in the units of Postgres' planner; 0: no limit
 	Roles    []string   // who may ask for it; the same for all databases, as they share the tools
 	Channels []string   // where it may be asked for; likewise
 }
@@ -40,7 +41,6 @@ type Limits struct {
 	Timeout     time.Duration // of one statement; default 10 s
 	LockTimeout time.Duration // how long a change waits for locks; default 500 ms
 	Changes     int           // rows that a previewed change may touch; default 1,000
-	Cost        float64       // of a query, in the planner's units, Postgres only; 0: no limit
 }
 
 func (l Limits) withDefaults() Limits {
@@ -116,10 +116,10 @@ func open(c Database, limits Limits) (*database, error) {
 		return nil, fmt.Errorf("sql database %q: execute_sql has effects, so its risk is medium or high", c.Name)
 	}
 	if path, ok := strings.CutPrefix(c.URL, "sqlite:"); ok && path != "" {
-		return &database{Database: c, dialect: sqliteDialect, engine: sqliteEngine{path: path, limits: limits}}, nil
+		return &database{Database: c, dialect: sqliteDialect, engine: sqliteEngine{path: path, limits: limits, maxCost: c.MaxCost}}, nil
 	}
 	if strings.HasPrefix(c.URL, "postgres://") || strings.HasPrefix(c.URL, "postgresql://") {
-		e, err := newPostgres(c.URL, limits)
+		e, err := newPostgres(c, limits)
 		if err != nil {
 			return nil, fmt.Errorf("sql database %q: %w", c.Name, err)
 		}

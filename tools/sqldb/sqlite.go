@@ -21,8 +21,9 @@ const (
 
 // sqliteEngine is a database file.
 type sqliteEngine struct {
-	path   string
-	limits Limits
+	path    string
+	limits  Limits
+	maxCost float64
 }
 
 // sqliteConn is one connection for one call.
@@ -85,13 +86,17 @@ func (e sqliteEngine) read(ctx context.Context, s statement) (rowSet, error) {
 		return rowSet{}, err
 	}
 	defer c.Close()
-	stmt, err := c.compile(s.text, newAuthorizer(false))
+	watch := newAuthorizer(false)
+	stmt, err := c.compile(s.text, watch)
 	if err != nil {
 		return rowSet{}, err
 	}
 	defer stmt.Close()
 	if !stmt.ReadOnly() {
 		return rowSet{}, refuse("The statement is not one that only reads.")
+	}
+	if err := c.checkCost(s, watch.read, e.maxCost); err != nil {
+		return rowSet{}, err
 	}
 	return collect(stmt, budget{rows: e.limits.Rows, bytes: e.limits.Bytes})
 }

@@ -44,6 +44,20 @@ func (t toolSet) names() []string {
 	return names
 }
 
+// statement reads the arguments and takes the statement apart; check says whether the
+// tool may pass it to the database.
+func (t toolSet) statement(raw json.RawMessage, check func(statement) error) (*database, statement, error) {
+	d, a, err := t.choose(raw)
+	if err != nil {
+		return nil, statement{}, err
+	}
+	s, err := parseOne(d.dialect, a.SQL)
+	if err != nil {
+		return d, s, err
+	}
+	return d, s, check(s)
+}
+
 // spec fills in what the three tools share.
 func (t toolSet) spec(s tools.Spec, withSQL bool) tools.Spec {
 	s.Parameters = t.parameters(withSQL)
@@ -118,25 +132,13 @@ func (t queryTool) Spec() tools.Spec {
 
 // Check refuses what is not one reading statement.
 func (t queryTool) Check(_ context.Context, raw json.RawMessage) error {
-	_, _, err := t.statement(raw)
+	_, _, err := t.statement(raw, checkRead)
 	return err
-}
-
-func (t queryTool) statement(raw json.RawMessage) (*database, statement, error) {
-	d, a, err := t.choose(raw)
-	if err != nil {
-		return nil, statement{}, err
-	}
-	s, err := parseOne(d.dialect, a.SQL)
-	if err != nil {
-		return d, s, err
-	}
-	return d, s, checkRead(s)
 }
 
 // Call runs the query.
 func (t queryTool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
-	d, s, err := t.statement(c.Args)
+	d, s, err := t.statement(c.Args, checkRead)
 	if err != nil {
 		return tools.Result{}, err
 	}

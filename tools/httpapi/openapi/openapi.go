@@ -17,6 +17,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
 
 	"countersign/tools/httpapi"
 )
@@ -60,9 +62,9 @@ func read(text []byte) (*document, error) {
 	if len(text) > maxDocument {
 		return nil, fmt.Errorf("the document has more than %d bytes", maxDocument)
 	}
-	asJSON, err := yaml.YAMLToJSON(text)
+	asJSON, err := plain(text)
 	if err != nil {
-		return nil, errors.New("the document is neither YAML nor JSON")
+		return nil, err
 	}
 	d := &document{}
 	dec := json.NewDecoder(bytes.NewReader(asJSON))
@@ -74,6 +76,26 @@ func read(text []byte) (*document, error) {
 		return nil, fmt.Errorf("the document is not OpenAPI 3 (openapi: %q)", v)
 	}
 	return d, nil
+}
+
+// plain makes JSON of YAML. Aliases are refused: a few of them in each other fill any
+// memory, and documents have references instead.
+func plain(text []byte) ([]byte, error) {
+	errNeither := errors.New("the document is neither YAML nor JSON")
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, errNeither
+	}
+	for _, part := range file.Docs {
+		if part.Body != nil && len(ast.Filter(ast.AliasType, part.Body)) > 0 {
+			return nil, errors.New("the document has YAML aliases (*name), which are not followed; use $ref")
+		}
+	}
+	asJSON, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil, errNeither
+	}
+	return asJSON, nil
 }
 
 func (d *document) server() (string, error) {
@@ -242,7 +264,7 @@ func (a *arguments) schema() (json.RawMessage, error) {
 // parameter takes a path or query parameter. Headers and cookies come from the
 // configuration alone.
 func (d *document) parameter(a *arguments, raw any) error {
-	resolved, err := d.resolve(raw, nil)
+	resolved, err := d.resolve(raw)
 	if err != nil {
 		return err
 	}
@@ -278,7 +300,7 @@ func (d *document) body(a *arguments, raw any) error {
 	if raw == nil {
 		return nil
 	}
-	resolved, err := d.resolve(raw, nil)
+	resolved, err := d.resolve(raw)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package openapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -137,6 +138,25 @@ func TestWhatCannotBeDeclared(t *testing.T) {
 	} {
 		if _, err := openapi.Declare([]byte(text), "", nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: wanted %q, got %v", text, want, err)
+		}
+	}
+}
+
+// A short document whose references lead to references is not written out.
+func TestDocumentsThatExplode(t *testing.T) {
+	t.Parallel()
+	var bomb, aliases strings.Builder
+	bomb.WriteString("{openapi: 3.1.0, paths: {/a: {post: {operationId: x, requestBody: {content: {application/json: {schema: {$ref: '#/s/n0'}}}}}}}, s: {")
+	aliases.WriteString("openapi: 3.1.0\na0: &a0 [lol, lol]\n")
+	for i := range 30 {
+		fmt.Fprintf(&bomb, "n%d: {type: object, properties: {a: {$ref: '#/s/n%d'}, b: {$ref: '#/s/n%d'}}}, ", i, i+1, i+1)
+		fmt.Fprintf(&aliases, "a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
+	}
+	bomb.WriteString("n30: {type: string}}}")
+	for want, text := range map[string]string{"more than 20000 parts": bomb.String(), "YAML aliases": aliases.String()} {
+		_, err := openapi.Declare([]byte(text), "https://host.example", []openapi.Operation{{ID: "x"}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("wanted %q, got %v", want, err)
 		}
 	}
 }

@@ -8,9 +8,27 @@ import (
 	"strings"
 )
 
+// maxParts is how many parts one operation may come to with its references replaced: a
+// short document can name one thing so often that no memory holds it.
+const maxParts = 20_000
+
 // resolve copies a value with every reference replaced by what it leads to. A
 // reference out of the document, to nothing, or back to itself is refused.
-func (d *document) resolve(value any, within []string) (any, error) {
+func (d *document) resolve(value any) (any, error) {
+	r := resolver{d, maxParts}
+	return r.resolve(value, nil)
+}
+
+// resolver counts what it copies.
+type resolver struct {
+	*document
+	left int
+}
+
+func (d *resolver) resolve(value any, within []string) (any, error) {
+	if d.left--; d.left < 0 {
+		return nil, fmt.Errorf("with its references replaced it has more than %d parts", maxParts)
+	}
 	switch v := value.(type) {
 	case map[string]any:
 		if ref := word(v["$ref"]); ref != "" {
