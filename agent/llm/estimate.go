@@ -54,3 +54,12 @@ func (u Usage) Plus(v Usage) Usage {
 		Estimated:  u.Estimated || v.Estimated,
 	}
 }
+
+// worthWatching is the least estimate for which a far lower count is a sign.
+const worthWatching = 4000
+
+// Shrank says whether the provider counted so few prompt tokens that it must have
+// left out a part of a request of this estimate: less than half.
+func (u Usage) Shrank(estimate int) bool {
+	return !u.Estimated && u.Prompt > 0 && estimate > worthWatching && u.Prompt < estimate/2
+}

@@ -64,6 +64,7 @@ type Reply struct {
 	Reasoning string
 	Calls     []Call
 	Cut       bool // the reply hit the token cap: its arguments may be truncated
+	Shrunk    bool // the provider seems to have read a part of the request only
 	Usage     Usage
 	Extra     json.RawMessage
 }

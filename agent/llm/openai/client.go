@@ -76,15 +76,20 @@ type Client struct {
 	host   string // for messages; never the whole address, which may hold secrets
 	openai bool   // the server is OpenAI's own
 
-	mu     sync.Mutex
-	habits habits
+	mu      sync.Mutex
+	habits  habits
+	density float64 // tokens that the server counts for one of our estimate; 0: not known
 }
 
 var _ llm.Model = (*Client)(nil)
 
 // New makes a client. It does not call the server.
 func New(c Config) *Client {
-	c.BaseURL = strings.TrimSuffix(strings.TrimRight(c.BaseURL, "/ "), "/chat/completions")
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/ ")
+	for _, path := range []string{"/chat/completions", "/responses"} {
+		c.BaseURL = strings.TrimSuffix(c.BaseURL, path)
+	}
+	c.Key = strings.TrimSpace(c.Key)
 	if c.BaseURL == "" {
 		c.BaseURL = defaultBaseURL
 	}
@@ -94,7 +99,7 @@ func New(c Config) *Client {
 		m.host = u.Host
 	}
 	m.openai = strings.HasSuffix(m.host, "api.openai.com")
-	m.habits = habits{completionCap: m.openai || reasons(c.Model), strict: c.Strict}
+	m.habits = habits{completionCap: m.openai || reasons(c.Model), strict: c.Strict, content: c.Content}
 	return m
 }
 
@@ -136,8 +141,8 @@ func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastR
 // Complete implements llm.Model. It tries again what is worth it, a few times;
 // the usage of failed attempts is counted, and lowers the cap of those after.
 func (m *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
-	if n := r.Estimate(); m.c.Window > 0 && n > m.c.Window {
-		return llm.Reply{}, &llm.Error{Kind: llm.Overflow, Message: fmt.Sprintf("the request has about %d tokens, the model's window holds %d", n, m.c.Window)}
+	if n := m.tokens(&r); m.c.Window > 0 && n > m.c.Window-m.c.Window/roomToAnswer {
+		return llm.Reply{}, &llm.Error{Kind: llm.Overflow, Message: fmt.Sprintf("the request has about %d tokens, and the model's window holds %d with the answer", n, m.c.Window)}
 	}
 	var spent llm.Usage
 	for try := 1; ; try++ {
@@ -160,7 +165,7 @@ func (m *Client) capped(r llm.Request, spent llm.Usage) llm.Request {
 	if r.MaxTokens > 0 {
 		r.MaxTokens = max(1, r.MaxTokens-spent.Total())
 		if m.c.Window > 0 {
-			r.MaxTokens = max(1, min(r.MaxTokens, m.c.Window-r.Estimate()))
+			r.MaxTokens = max(1, min(r.MaxTokens, m.c.Window-m.tokens(&r)))
 		}
 	}
 	return r
@@ -193,6 +198,7 @@ func (m *Client) attempt(ctx context.Context, r llm.Request) (reply llm.Reply, f
 }
 
 func (m *Client) call(ctx context.Context, r llm.Request, h habits) (llm.Reply, *llm.Error) {
+	r.Messages = h.ordered(r.Messages)
 	if m.c.API == Responses {
 		return m.respond(ctx, r, h)
 	}

@@ -3,6 +3,7 @@ package openai
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"countersign/agent/llm"
@@ -55,11 +57,12 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	defer resp.Body.Close()
 	x.status = resp.StatusCode
 	body, err := readAnswer(resp)
+	body = unzipped(body)
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		return nil, x.m.refusal(resp, body)
 	}
 	if err != nil && !isStream(resp) {
-		return nil, x.m.broken(req.Context(), err)
+		return nil, x.charged(x.m.broken(req.Context(), err))
 	}
 	normal, err := x.accept(resp, body)
 	if err != nil {
@@ -74,10 +77,13 @@ func (x *exchange) prepare(req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !x.responses {
+	switch {
+	case !x.responses:
 		if body, err = x.corrected(body); err != nil {
 			return err
 		}
+	case x.m.c.Stream: // go-openai would not send this to the call that gives a whole reply
+		body = append([]byte(`{"stream":true,`), bytes.TrimPrefix(body, []byte("{"))...)
 	}
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	req.GetBody = nil
@@ -99,10 +105,13 @@ func readAnswer(resp *http.Response) ([]byte, error) {
 	}
 	var all bytes.Buffer
 	lines := bufio.NewReader(limited)
-	for {
+	for last := false; ; {
 		line, err := lines.ReadBytes('\n')
 		all.Write(line)
-		if data, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data:")); ok && string(bytes.TrimSpace(data)) == "[DONE]" || errors.Is(err, io.EOF) {
+		field, value, _ := strings.Cut(strings.TrimSpace(string(line)), ":")
+		value = strings.TrimSpace(value)
+		last = last && field != "" || field == "event" && slices.Contains(lastEvents, value)
+		if field == "data" && (value == streamEnd || last) || errors.Is(err, io.EOF) {
 			return all.Bytes(), nil
 		}
 		if err != nil {
@@ -110,6 +119,9 @@ func readAnswer(resp *http.Response) ([]byte, error) {
 		}
 	}
 }
+
+// lastEvents are the events of the Responses API after which no other comes.
+var lastEvents = []string{"response.completed", "response.incomplete", "response.failed"}
 
 func isStream(resp *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -128,13 +140,56 @@ func (x *exchange) accept(resp *http.Response, body []byte) ([]byte, error) {
 	case trimmed[0] == '<':
 		return nil, x.m.page()
 	case trimmed[0] != '{' && trimmed[0] != '[' && (isStream(resp) || looksStreamed(trimmed)):
-		folded, err := fold(trimmed)
-		if err != nil {
-			return nil, x.m.inBand(resp, err)
-		}
-		trimmed = folded
+		return x.streamed(resp, trimmed)
 	}
 	return x.normal(resp, trimmed)
+}
+
+// streamed reads a stream. Signs of life before an answer that is none are passed over.
+func (x *exchange) streamed(resp *http.Response, body []byte) ([]byte, error) {
+	for body[0] == ':' {
+		_, after, _ := bytes.Cut(body, []byte("\n"))
+		if body = bytes.TrimSpace(after); len(body) == 0 {
+			return nil, x.charged(x.m.inBand(resp, errCut))
+		}
+	}
+	switch body[0] {
+	case '<':
+		return nil, x.m.page()
+	case '{', '[':
+		return x.normal(resp, body)
+	}
+	join := fold
+	if x.responses {
+		join = foldResponse
+	}
+	folded, err := join(body)
+	if err != nil {
+		return nil, x.charged(x.m.inBand(resp, err))
+	}
+	return x.normal(resp, folded)
+}
+
+// charged adds what an answer that was cut on its way has cost: the provider has
+// read the whole request.
+func (x *exchange) charged(e *llm.Error) *llm.Error {
+	if errors.Is(e.Err, errCut) || errors.Is(e.Err, io.ErrUnexpectedEOF) {
+		e.Usage = llm.Usage{Prompt: x.request.Estimate(), Estimated: true}
+	}
+	return e
+}
+
+// unzipped is a body without a compression that its headers do not tell of.
+func unzipped(body []byte) []byte {
+	r, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return body
+	}
+	plain, err := io.ReadAll(io.LimitReader(r, maxAnswer+1))
+	if err != nil {
+		return body
+	}
+	return plain
 }
 
 func (x *exchange) normal(resp *http.Response, body []byte) ([]byte, error) {
@@ -154,7 +209,7 @@ func (x *exchange) normal(resp *http.Response, body []byte) ([]byte, error) {
 }
 
 func looksStreamed(body []byte) bool {
-	for _, p := range []string{"data:", ":", "event:", "id:"} {
+	for _, p := range []string{"data:", ":", "event:", "id:", "retry:"} {
 		if bytes.HasPrefix(body, []byte(p)) {
 			return true
 		}
@@ -176,6 +231,8 @@ func (m *Client) unreached(ctx context.Context, err error) *llm.Error {
 		return &llm.Error{Kind: llm.Overloaded, Message: "the call of the model was stopped", Err: ctx.Err()}
 	case errors.As(err, &unknown) && unknown.IsNotFound:
 		return &llm.Error{Kind: llm.Config, Message: "there is no host " + m.host + "; check base_url", Err: err}
+	case strings.Contains(err.Error(), "invalid header field"):
+		return &llm.Error{Kind: llm.Config, Message: "the model's key holds characters that cannot be sent; check api_key", Err: err}
 	case badCertificate(err), strings.Contains(err.Error(), "unsupported protocol"), strings.Contains(err.Error(), "HTTP response to HTTPS"):
 		return &llm.Error{Kind: llm.Config, Message: "no secure connection to the model's server at " + m.host + "; check base_url", Err: err}
 	}

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"countersign/agent/llm"
 )
@@ -33,9 +33,18 @@ func (m *Client) refusal(resp *http.Response, body []byte) *llm.Error {
 	}
 	c, ok := complaintOf(body)
 	if !ok {
-		c = &complaint{}
+		c = &complaint{message: plainText(body)}
 	}
 	return m.sorted(resp.StatusCode, c, retryAfter(resp.Header, time.Now()))
+}
+
+// plainText is a body that is a sentence: no page, no data.
+func plainText(body []byte) string {
+	text := strings.TrimSpace(string(body))
+	if !utf8.ValidString(text) || strings.ContainsAny(text, "<{[") {
+		return ""
+	}
+	return text
 }
 
 // inBand is trouble told inside an answer with a good status.
@@ -43,7 +52,11 @@ func (m *Client) inBand(resp *http.Response, err error) *llm.Error {
 	var c *complaint
 	if errors.As(err, &c) {
 		status := c.status
-		if status < http.StatusBadRequest {
+		switch {
+		case status != 0:
+		case notUs.MatchString(c.code + " " + c.message):
+			status = http.StatusBadRequest
+		default:
 			status = http.StatusBadGateway // it said nothing better: worth another try
 		}
 		return m.sorted(status, c, retryAfter(resp.Header, time.Now()))
@@ -61,9 +74,10 @@ func (m *Client) page() *llm.Error {
 
 // sorted makes the error of a status and a complaint.
 func (m *Client) sorted(status int, c *complaint, retry time.Duration) *llm.Error {
-	e := &llm.Error{Kind: kindOf(status, c), RetryAfter: max(retry, c.retry)}
-	if e.Kind != llm.Overloaded && e.Kind != llm.Quota {
-		e.RetryAfter = 0
+	c.retry = max(retry, c.retry, delayTold(c.message))
+	e := &llm.Error{Kind: kindOf(status, c)}
+	if e.Kind == llm.Overloaded || e.Kind == llm.Quota {
+		e.RetryAfter = min(c.retry, longestRetry)
 	}
 	e.Message = fmt.Sprintf("%s (status %d)", meanings[e.Kind], status)
 	if c.message != "" {
@@ -83,32 +97,43 @@ var meanings = map[llm.Kind]string{
 	llm.Config:     "the model's server does not accept our key, model or address",
 }
 
-// noMoney are the codes that another try cannot mend.
-var noMoney = []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance", "insufficient_credits", "credit_balance_too_low"}
+// noMoney is how servers say that the account is empty, which another try cannot mend.
+var noMoney = regexp.MustCompile(`(?i)insufficient[ _](?:quota|balance|credits?|funds)|billing_hard_limit|billing_not_active|credit[ _]balance[ _](?:is )?too[ _]low|exceeded_current_quota|arrear|overdue|out of credits|余额不足|欠费`)
+
+// noQuota is said of an empty account and, by some, of a rate that recovers: then
+// they also say when.
+var noQuota = regexp.MustCompile(`(?i)exceeded your current quota`)
 
 // tooLong is how servers say that a request does not fit; few have a code for it.
-var tooLong = regexp.MustCompile(`(?i)context_length_exceeded|context (?:length|window|size)|maximum context|prompt is too long|too many (?:input )?tokens|input token count|exceeds? the (?:available|maximum) (?:context|number of tokens)|max_model_len|reduce the length`)
+var tooLong = regexp.MustCompile(`(?i)context_length_exceeded|context (?:length|window|size)|maximum context|prompt is too long|request too large|too many (?:input )?tokens|input token count|exceeds? the (?:available|maximum) (?:context|number of tokens)|max_model_len|reduce the length`)
 
-// notUs is how servers say with any status that the key or the model is wrong.
-var notUs = regexp.MustCompile(`(?i)invalid_api_key|api_key_invalid|api key not valid|model_not_found|invalid_model|\bmodel\b.{0,80}(?:not found|does not exist)`)
+// notUs is how servers say with any status that the key, the model or its set-up is wrong.
+var notUs = regexp.MustCompile(`(?i)invalid[_ ]api[_ ]?key|api_key_invalid|api key not valid|login fail|model_not_found|invalid_model|\bmodel\b.{0,80}(?:not found|does not exist)|support tool use|not support tools|enable-auto-tool-choice`)
 
 func kindOf(status int, c *complaint) llm.Kind {
-	words := strings.Fields(c.code)
+	words := c.code + " " + c.message
 	switch {
-	case status == http.StatusPaymentRequired, slices.ContainsFunc(words, func(w string) bool { return slices.Contains(noMoney, w) }):
+	case status == http.StatusPaymentRequired, noMoney.MatchString(words), c.retry == 0 && noQuota.MatchString(words):
 		return llm.Quota
+	case status == http.StatusRequestEntityTooLarge, tooLong.MatchString(words) && (status != http.StatusTooManyRequests || tooLargeEver(c)):
+		return llm.Overflow
 	case status == http.StatusTooManyRequests:
 		return llm.Overloaded
-	case status == http.StatusRequestEntityTooLarge, tooLong.MatchString(c.code + " " + c.message):
-		return llm.Overflow
+	case status == http.StatusNotImplemented:
+		return llm.Config
 	case status >= http.StatusInternalServerError,
 		status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
 		return llm.Overloaded
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound, status == http.StatusMethodNotAllowed,
-		notUs.MatchString(c.code + " " + c.message):
+		status == http.StatusProxyAuthRequired, notUs.MatchString(words):
 		return llm.Config
 	}
 	return llm.BadRequest
+}
+
+// tooLargeEver says that a rate allows no request of this size, however long one waits.
+func tooLargeEver(c *complaint) bool {
+	return strings.Contains(strings.ToLower(c.message), "request too large")
 }
 
 // complaintOf reads an error body of any shape we know. It says false when the
@@ -130,11 +155,26 @@ func complaintIn(v any) (*complaint, bool) {
 		return nil, false
 	}
 	c := &complaint{}
-	found := c.read(top["error"])
-	if !found && (top["object"] == "error" || top["choices"] == nil) { // flat, or FastAPI's detail
-		found = c.read(map[string]any{"message": orElse(top["message"], top["detail"]), "code": top["code"], "type": top["type"]})
+	return c, c.read(top["error"]) || c.readFlat(top)
+}
+
+// readFlat takes a complaint from where an answer should be: beside its code, as a
+// list, or as one provider's base_resp.
+func (c *complaint) readFlat(top map[string]any) bool {
+	if top["choices"] != nil || top["output"] != nil && top["object"] != "error" {
+		return false
 	}
-	return c, found
+	if own, ok := top["base_resp"].(map[string]any); ok && asInt(own["status_code"]) != 0 {
+		return c.read(map[string]any{"message": own["status_msg"], "code": own["status_code"]})
+	}
+	if list, ok := top["errors"].([]any); ok && len(list) > 0 {
+		return c.read(list[0])
+	}
+	message := orElse(top["message"], top["detail"], top["msg"], top["error_msg"], top["title"])
+	if _, answers := message.(map[string]any); message == nil || answers {
+		return false
+	}
+	return c.read(map[string]any{"message": message, "code": orElse(top["code"], top["error_code"]), "type": top["type"], "status": top["status"]})
 }
 
 // read takes a complaint out of an error value; false when there is none in it.
@@ -146,17 +186,30 @@ func (c *complaint) read(v any) bool {
 	case map[string]any:
 		c.message = inWords(orElse(e["message"], e["detail"], e["error"]))
 		c.code = strings.TrimSpace(strings.ToLower(inWords(e["code"]) + " " + inWords(e["type"]) + " " + inWords(e["status"])))
-		c.status = asInt(e["code"])
-		if s := asInt(e["status"]); s != 0 {
-			c.status = s
-		}
+		c.status = badStatus(e["status"], e["code"])
 		c.retry = delayIn(e["details"])
+		if by, ok := e["metadata"].(map[string]any); ok && inWords(by["raw"]) != "" { // a gateway's word, then its provider's
+			c.message = strings.TrimPrefix(c.message+": "+inWords(by["raw"]), ": ")
+		}
+		if c.message == "" && asInt(e["code"]) == 0 && e["code"] != nil {
+			return false // {"code":0,"message":""} is how some say that all is well
+		}
 		if c.message == "" {
 			c.message = strings.TrimSpace(c.code)
 		}
 		return c.message != ""
 	}
 	return false
+}
+
+// badStatus is the first of the values that is a status of trouble; 0 when none is.
+func badStatus(values ...any) int {
+	for _, v := range values {
+		if s := asInt(v); s >= http.StatusBadRequest && s < 600 {
+			return s
+		}
+	}
+	return 0
 }
 
 func orElse(all ...any) any {
@@ -185,41 +238,8 @@ func inWords(v any) string {
 	return string(b)
 }
 
-// delayIn finds Google's retryDelay ("12s") among the details of an error.
-func delayIn(v any) time.Duration {
-	list, ok := v.([]any)
-	if !ok {
-		return 0
-	}
-	for _, d := range list {
-		if m, ok := d.(map[string]any); ok {
-			if s, ok := m["retryDelay"].(string); ok {
-				if d, err := time.ParseDuration(s); err == nil && d > 0 {
-					return d
-				}
-			}
-		}
-	}
-	return 0
-}
-
-// retryAfter reads the header, in seconds or as a date; 0 when there is none.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e10 {
-		return time.Duration(ms * float64(time.Millisecond))
-	}
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 && s < 1e7 {
-		return time.Duration(s * float64(time.Second))
-	}
-	if at, err := http.ParseTime(v); err == nil && at.After(now) {
-		return at.Sub(now)
-	}
-	return 0
-}
-
 // secretShape is what keys look like in messages that echo them.
-var secretShape = regexp.MustCompile(`\b(?:sk|gsk|xai|key)-[A-Za-z0-9*_.-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|(?i:bearer) [A-Za-z0-9._~+/=-]{8,}`)
+var secretShape = regexp.MustCompile(`\b(?:sk|gsk|xai|key|pplx|nvapi)-[A-Za-z0-9*_.-]{6,}|\bhf_[A-Za-z0-9]{8,}|\bAIza[A-Za-z0-9_-]{10,}|(?i:bearer) [A-Za-z0-9._~+/=-]{8,}`)
 
 // clean makes a server's words fit to show: one line, no key, no page.
 func (m *Client) clean(s string) string {
@@ -230,6 +250,12 @@ func (m *Client) clean(s string) string {
 	if i := strings.IndexByte(s, '<'); i >= 0 && strings.Contains(strings.ToLower(s[i:]), "html") {
 		s = s[:i] + "(a web page)"
 	}
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
 	return strings.Join(strings.Fields(s), " ")
 }
 

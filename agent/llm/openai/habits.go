@@ -10,18 +10,20 @@ import (
 // habits are the parts of a request on which servers differ. A server that
 // refuses one by name is not asked with it again.
 type habits struct {
-	completionCap  bool // max_completion_tokens in place of max_tokens
-	swapped        bool // the cap's name was changed once already
-	noCap          bool // no cap at all
-	noStreamUsage  bool // no stream_options
-	noExtras       bool // nothing of the provider's extras is sent back
-	noCacheKey     bool // no prompt_cache_key
-	strict         bool // strict tool schemas
-	plainToolCalls bool // assistant content null beside calls
+	completionCap bool    // max_completion_tokens in place of max_tokens
+	swapped       bool    // the cap's name was changed once already
+	noCap         bool    // no cap at all
+	noStreamUsage bool    // no stream_options
+	noExtras      bool    // nothing of the provider's extras is sent back
+	noCacheKey    bool    // no prompt_cache_key
+	strict        bool    // strict tool schemas
+	content       Content // beside calls without text
+	inTurn        bool    // a person and the assistant speak in turn
+	noSystem      bool    // the system's words stand in front of the first person's
 }
 
 // mostHabits bounds how many habits one attempt may drop.
-const mostHabits = 4
+const mostHabits = 6
 
 func (m *Client) learned() habits {
 	m.mu.Lock()
@@ -68,12 +70,27 @@ func (h habits) without(refusal string, r *llm.Request, c Config) (habits, bool)
 		h.strict = false
 	case !h.noExtras && hasExtras(r) && names("reasoning", "extra_content", "extra inputs", "unknown field", "additional properties", "is unsupported"):
 		h.noExtras = true
-	case !h.plainToolCalls && c.Content == ContentThought && names("content") && names("null", "non-whitespace", "must be empty"):
-		h.plainToolCalls = true
+	case !h.inTurn && orderly.MatchString(refusal):
+		h.inTurn = true
+	case !h.noSystem && noSystem.MatchString(refusal):
+		h.noSystem = true
+	case hasBareCalls(r) && names("content") && names("null", "none", "empty", "whitespace", "string", "required"):
+		next, ok := otherContent[h.content]
+		h.content = next
+		return h, ok
 	default:
 		return h, false
 	}
 	return h, true
+}
+
+// otherContent is what is tried after a content beside calls was refused: each
+// server takes one of them.
+var otherContent = map[Content]Content{ContentThought: ContentNull, ContentNull: ContentEmpty, ContentEmpty: ContentOmit}
+
+// hasBareCalls says whether a request holds calls without text.
+func hasBareCalls(r *llm.Request) bool {
+	return slices.ContainsFunc(r.Messages, func(m llm.Message) bool { return len(m.Calls) > 0 && m.Text == "" })
 }
 
 func hasExtras(r *llm.Request) bool {

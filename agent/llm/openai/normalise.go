@@ -36,19 +36,61 @@ func normalise(raw []byte) (normalised, error) {
 		}
 		return n, errNoChoice
 	}
-	n.usage, n.counts = usageOf(top["usage"])
+	n.usage, n.counts = usageOf(usageIn(top))
 	choice, err := firstChoice(top)
 	if err != nil {
 		return n, err
 	}
-	wire, _ := choice["message"].(map[string]any)
+	wire := messageIn(choice)
+	if len(callsIn(wire)) == 0 {
+		wire = withCallsOf(top, wire)
+	}
 	message := n.message(wire)
 	n.body, err = encode(map[string]any{
 		"id": inWords(top["id"]), "object": "chat.completion", "model": inWords(top["model"]),
-		"choices": []any{map[string]any{"index": 0, "finish_reason": inWords(choice["finish_reason"]), "message": message}},
+		"choices": []any{map[string]any{"index": 0, "finish_reason": finishOf(choice), "message": message}},
 	})
 	return n, err
 }
+
+// messageIn is the message of a choice, by any name it was seen to have.
+func messageIn(choice map[string]any) map[string]any {
+	if m, ok := orElse(choice["message"], choice["delta"]).(map[string]any); ok {
+		return m
+	}
+	return map[string]any{keyContent: choice["text"]}
+}
+
+// withCallsOf adds the calls of a further choice: some servers put the words of
+// one reply into a choice, and its calls into another.
+func withCallsOf(top, wire map[string]any) map[string]any {
+	choices, _ := top["choices"].([]any)
+	for _, v := range choices {
+		choice, _ := v.(map[string]any)
+		if further, ok := choice["message"].(map[string]any); ok && len(callsIn(further)) > 0 {
+			wire[keyToolCalls] = further[keyToolCalls]
+			return wire
+		}
+	}
+	return wire
+}
+
+// finishOf is why a choice ended; "" while it did not.
+func finishOf(choice map[string]any) string {
+	reason := strings.ToLower(inWords(choice["finish_reason"]))
+	if reason == "null" {
+		return ""
+	}
+	return reason
+}
+
+// Finish reasons beyond OpenAI's: what means the token cap or the window, what
+// means that the provider gave up, and what means that a filter held back.
+var (
+	cutReasons    = []string{"length", "max_tokens", "model_length", "max_output_tokens", "model_context_window_exceeded"}
+	brokenReasons = []string{"error", "network_error", "insufficient_system_resource", "abort", "cancelled"}
+	filterReasons = []string{"content_filter", "sensitive", "safety", "recitation", "prohibited_content", "blocklist"}
+)
 
 // firstChoice finds the choice, or the error that stands in its place.
 func firstChoice(top map[string]any) (map[string]any, error) {
@@ -67,7 +109,7 @@ func firstChoice(top map[string]any) (map[string]any, error) {
 	if c.read(choice["error"]) || c.read(top["error"]) {
 		return nil, c
 	}
-	if choice["finish_reason"] == "error" {
+	if slices.Contains(brokenReasons, finishOf(choice)) {
 		return nil, &complaint{message: "the model's provider stopped with an error"}
 	}
 	return choice, nil
@@ -75,7 +117,7 @@ func firstChoice(top map[string]any) (map[string]any, error) {
 
 // answersOnly are keys of answers that servers refuse in requests.
 var answersOnly = []string{
-	"role", keyContent, keyToolCalls, "function_call", "refusal", "annotations", "audio", "images", "stop_reason",
+	"role", keyContent, keyToolCalls, keyFunctionCall, keyRefusal, "annotations", "audio", "images", "stop_reason",
 	"provider_specific_fields", "parsed", "name", "index", "logprobs", "tool_call_id",
 }
 
@@ -87,7 +129,7 @@ func (n *normalised) message(wire map[string]any) map[string]any {
 			thinking = said + thought
 		}
 	}
-	if refused, ok := wire["refusal"].(string); ok && text == "" {
+	if refused, ok := wire[keyRefusal].(string); ok && text == "" {
 		text = refused
 	}
 	n.extras.message = extrasOf(wire, answersOnly)
@@ -104,6 +146,8 @@ func contentOf(v any) (text, thinking string) {
 	switch v := v.(type) {
 	case string:
 		return v, ""
+	case json.Number:
+		return v.String(), ""
 	case []any:
 		for _, p := range v {
 			t, k := partOf(p)
@@ -147,37 +191,19 @@ func extrasOf(wire map[string]any, known []string) json.RawMessage {
 	return b
 }
 
-// calls reads the tool calls from a list, a single object or the old form.
+// calls brings the calls into one shape, and keeps aside what is beside it.
 func (n *normalised) calls(wire map[string]any) []any {
-	var list []any
-	switch v := wire[keyToolCalls].(type) {
-	case []any:
-		list = v
-	case map[string]any:
-		if v["function"] != nil {
-			list = []any{v}
-		}
-	}
-	if old, ok := wire["function_call"].(map[string]any); ok && len(list) == 0 {
-		list = []any{map[string]any{"function": old}}
-	}
 	var out []any
-	for _, v := range list {
-		if call, ok := v.(map[string]any); ok {
-			out = append(out, n.call(call))
-		}
+	for _, call := range callsIn(wire) {
+		out = append(out, n.call(call))
 	}
 	return out
 }
 
 func (n *normalised) call(wire map[string]any) map[string]any {
-	f, _ := wire["function"].(map[string]any)
-	if f == nil { // flat: {"name":…, "arguments":…}
-		f = wire
-	}
 	extra := map[string]any{}
 	for k, v := range wire {
-		if v != nil && !slices.Contains([]string{"id", "type", "index", "function", "name", "arguments"}, k) {
+		if !ofCalls[k] {
 			extra[k] = v
 		}
 	}
@@ -186,10 +212,30 @@ func (n *normalised) call(wire map[string]any) map[string]any {
 		extra[keyProviderID] = id
 	}
 	n.extras.calls = append(n.extras.calls, extrasOf(extra, nil))
+	f := functionOf(wire)
 	return map[string]any{
 		"id": id, "type": "function",
 		"function": map[string]any{"name": strings.TrimSpace(inWords(f["name"])), "arguments": inWords(f["arguments"])},
 	}
+}
+
+// usageIn finds the usage where servers put it: beside the choices, within the
+// first, or among a provider's own; nil when none says anything.
+func usageIn(top map[string]any) any {
+	places := []any{top["usage"]}
+	if own, ok := top["x_groq"].(map[string]any); ok {
+		places = append(places, own["usage"])
+	}
+	if choices, ok := top["choices"].([]any); ok && len(choices) > 0 {
+		choice, _ := choices[0].(map[string]any)
+		places = append(places, choice["usage"])
+	}
+	for _, u := range places {
+		if _, counts := usageOf(u); counts {
+			return u
+		}
+	}
+	return nil
 }
 
 // usageOf reads the usage; false when the answer has none that says anything.
@@ -203,7 +249,7 @@ func usageOf(v any) (llm.Usage, bool) {
 		Completion: asInt(orElse(m["completion_tokens"], m["output_tokens"])),
 		Cached:     asInt(m["prompt_cache_hit_tokens"]), // DeepSeek
 	}
-	if d, ok := m["prompt_tokens_details"].(map[string]any); ok {
+	if d, ok := orElse(m["prompt_tokens_details"], m["input_tokens_details"]).(map[string]any); ok {
 		u.Cached = max(u.Cached, asInt(d["cached_tokens"]))
 	}
 	u.Cached = min(u.Cached, u.Prompt)

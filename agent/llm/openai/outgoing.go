@@ -9,10 +9,13 @@ import (
 
 // Keys of the wire format that more than one file names.
 const (
-	keyContent    = "content"
-	keyToolCalls  = "tool_calls"
-	keyReasoning  = "reasoning_content"
-	keyProviderID = "provider_id" // in Call.Extra: the provider's id of the call, which is never sent back
+	keyContent   = "content"
+	keyToolCalls = "tool_calls"
+	// keyFunctionCall is the one call of a message, as it was before tool_calls.
+	keyFunctionCall = "function_call"
+	keyReasoning    = "reasoning_content"
+	keyRefusal      = "refusal"
+	keyProviderID   = "provider_id" // in Call.Extra: the provider's id of the call, which is never sent back
 )
 
 // corrected adds to the body what go-openai cannot say: content and arguments
@@ -65,12 +68,12 @@ func (x *exchange) correct(wire map[string]any, m *llm.Message) {
 
 // fillContent gives calls without text the content that the server accepts.
 func (x *exchange) fillContent(wire map[string]any, m *llm.Message) {
-	switch c := x.m.c.Content; {
-	case c == ContentOmit:
+	switch x.habits.content {
+	case ContentOmit:
 		delete(wire, keyContent)
-	case c == ContentNull, x.habits.plainToolCalls:
+	case ContentNull:
 		wire[keyContent] = nil
-	case c == ContentEmpty:
+	case ContentEmpty:
 		wire[keyContent] = ""
 	default:
 		wire[keyContent] = thoughtOf(m.Calls)

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	api "github.com/sashabaranov/go-openai"
@@ -20,23 +21,37 @@ func (m *Client) reply(ctx context.Context, x *exchange, response api.ChatComple
 		Text: text, Reasoning: joined(choice.Message.ReasoningContent, thinking),
 		Calls: m.calls(x, choice.Message.ToolCalls), Extra: x.extras.message,
 	}
+	return m.checked(ctx, x, r, string(choice.FinishReason))
+}
+
+// checked says whether a reply is one: its cost, whether it is whole, and that it
+// says something.
+func (m *Client) checked(ctx context.Context, x *exchange, r llm.Reply, finish string) (llm.Reply, *llm.Error) {
+	filtered := slices.Contains(filterReasons, finish)
 	r.Usage = x.ledger(&r)
-	r.Cut = cutReasons[string(choice.FinishReason)] || x.request.MaxTokens > 0 && x.counts && r.Usage.Completion >= x.request.MaxTokens
-	m.watch(ctx, x)
+	r.Cut = filtered || slices.Contains(cutReasons, finish) || x.request.MaxTokens > 0 && x.counts && x.usage.Completion >= x.request.MaxTokens
+	m.watch(ctx, x, &r)
 	if len(x.request.Tools) == 0 && r.Text != "" {
 		r.Calls = nil // it was told to answer in text
 	}
-	if r.Text == "" && len(r.Calls) == 0 && choice.FinishReason == api.FinishReasonContentFilter {
+	switch {
+	case r.Text == "" && len(r.Calls) == 0 && filtered:
 		return llm.Reply{}, &llm.Error{Kind: llm.BadRequest, Message: "the provider's content filter held the reply back", Usage: r.Usage}
-	}
-	if r.Text == "" && (len(r.Calls) == 0 || len(x.request.Tools) == 0) {
+	case r.Text == "" && (len(r.Calls) == 0 || len(x.request.Tools) == 0):
 		return llm.Reply{}, &llm.Error{Kind: llm.Malformed, Message: nothing(&r), Usage: r.Usage}
+	case r.Cut && len(r.Calls) > 0:
+		markCut(&r.Calls[len(r.Calls)-1])
 	}
 	return r, nil
 }
 
-// cutReasons are the finish reasons that mean the token cap.
-var cutReasons = map[string]bool{"length": true, "max_tokens": true, "MAX_TOKENS": true, "model_length": true}
+// markCut keeps a call from being run without arguments when it was cut before
+// the first: what is left of them must not look like none.
+func markCut(last *llm.Call) {
+	if strings.TrimSpace(last.Arguments) == "" {
+		last.Arguments = "{"
+	}
+}
 
 // nothing says how a reply was empty.
 func nothing(r *llm.Reply) string {
@@ -70,21 +85,26 @@ func (m *Client) calls(x *exchange, wire []api.ToolCall) []llm.Call {
 
 // ledger is what the call cost, estimated where the server did not count.
 func (x *exchange) ledger(r *llm.Reply) llm.Usage {
-	if x.counts {
-		return x.usage
+	u := x.usage
+	if u.Prompt == 0 {
+		u.Prompt, u.Estimated = x.request.Estimate(), true
 	}
-	return llm.Usage{Prompt: x.request.Estimate(), Completion: r.Estimate(), Estimated: true}
+	if u.Completion == 0 {
+		u.Completion, u.Estimated = r.Estimate(), true
+	}
+	return u
 }
-
-// worthWatching is the least estimate for which a far lower count is a sign.
-const worthWatching = 4000
 
 // watch tells when a server seems to have cut the request without a word, as
 // Ollama does: then the model has not seen its instructions.
-func (m *Client) watch(ctx context.Context, x *exchange) {
+func (m *Client) watch(ctx context.Context, x *exchange, r *llm.Reply) {
+	if !x.counts {
+		return
+	}
 	estimate := x.request.Estimate()
-	if x.counts && x.usage.Prompt > 0 && estimate > worthWatching && x.usage.Prompt < estimate/3 {
-		m.c.Logger.WarnContext(ctx, "the model's server counted far fewer prompt tokens than were sent; it may have cut the request: raise its context window",
+	m.measure(estimate, x.usage.Prompt)
+	if r.Shrunk = x.usage.Shrank(estimate); r.Shrunk {
+		m.c.Logger.WarnContext(ctx, "the model's server counted far fewer prompt tokens than were sent; it may have cut the request: raise its context length, and set model.window to it",
 			"host", m.host, "model", m.c.Model, "counted", x.usage.Prompt, "estimated", estimate)
 	}
 }

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 
 	api "github.com/sashabaranov/go-openai"
@@ -44,7 +45,7 @@ func outgoingMessage(m *llm.Message) api.ChatCompletionMessage {
 	for _, c := range m.Calls {
 		out.ToolCalls = append(out.ToolCalls, api.ToolCall{
 			ID: c.ID, Type: api.ToolTypeFunction,
-			Function: api.FunctionCall{Name: c.Name, Arguments: sendableArguments(c.Arguments)},
+			Function: api.FunctionCall{Name: sendableName(c.Name), Arguments: sendableArguments(c.Arguments)},
 		})
 	}
 	return out
@@ -58,6 +59,22 @@ func sendableArguments(raw string) string {
 		return "{}"
 	}
 	return raw
+}
+
+// unfit are the characters that names of functions may not have.
+var unfit = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+
+// longestName is how long the name of a function may be.
+const longestName = 64
+
+// sendableName is a name that a model made up as strict servers take it back: they
+// would refuse the whole conversation for a dot or a space.
+func sendableName(name string) string {
+	name = unfit.ReplaceAllString(name, "_")
+	if name == "" {
+		return "unnamed"
+	}
+	return name[:min(len(name), longestName)]
 }
 
 // noParameters is the schema of a tool without parameters; go-openai would send null.

@@ -1,19 +1,24 @@
 package openai
 
 import (
-	"bytes"
+	"encoding/json"
 	"errors"
+	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 var errCut = errors.New("the stream ended without a finish reason")
+
+// streamEnd is the event that ends a stream.
+const streamEnd = "[DONE]"
 
 // fold puts a stream of server-sent events together into one completion. An end
 // without a finish reason is no end, unless the server said that it was done.
 func fold(body []byte) ([]byte, error) {
 	f := folding{message: map[string]any{}, extras: map[string]any{}}
 	for data := range events(body) {
-		if data == "[DONE]" {
+		if data == streamEnd {
 			f.done = true
 			break
 		}
@@ -28,83 +33,119 @@ func fold(body []byte) ([]byte, error) {
 }
 
 // events yields the data of each event; comments and other fields are left out.
+// An event ends with an empty line or, at servers that leave those out, where the
+// next one begins.
 func events(body []byte) func(func(string) bool) {
 	return func(yield func(string) bool) {
-		var data []string
-		for _, l := range bytes.Split(body, []byte("\n")) {
-			l := strings.TrimSuffix(string(l), "\r")
-			if v, ok := strings.CutPrefix(l, "data:"); ok {
-				data = append(data, strings.TrimPrefix(v, " "))
-				continue
+		data := ""
+		for l := range strings.SplitSeq(newlines.Replace(string(body)), "\n") {
+			more, isData := strings.CutPrefix(l, "data:")
+			if l == "" || isData && isWhole(data) {
+				if data != "" && !yield(data) {
+					return
+				}
+				data = ""
 			}
-			if l != "" || len(data) == 0 {
-				continue
+			if isData {
+				data = strings.TrimSpace(data + "\n" + more)
 			}
-			if !yield(strings.TrimSpace(strings.Join(data, "\n"))) {
-				return
-			}
-			data = nil
 		}
-		if len(data) > 0 { // the last event, without its empty line
-			yield(strings.TrimSpace(strings.Join(data, "\n")))
+		if data != "" { // the last event, without its empty line
+			yield(data)
 		}
 	}
 }
+
+var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+func isWhole(data string) bool { return data == streamEnd || json.Valid([]byte(data)) }
 
 // folding is a completion under construction.
 type folding struct {
 	message   map[string]any
 	extras    map[string]any
 	text      strings.Builder
+	pieces    int // of text
+	refusal   strings.Builder
 	reasoning strings.Builder
 	calls     []*foldedCall
 	finish    string
 	usage     any
 	done      bool
+	hidden    bool // bytes of characters that were cut between events are hidden in the texts
 }
 
-type foldedCall struct {
-	index string // as the server numbers it; empty: it does not
-	wire  map[string]any
-	name  string
-	args  strings.Builder
-}
-
+// add takes in what one event says. What is no JSON object is a sign of life.
 func (f *folding) add(data string) error {
-	var top map[string]any
-	if decode([]byte(data), &top) != nil {
-		if f.finish != "" {
-			return nil
-		}
-		return errCut // half an event: the connection ended within it
-	}
-	if top["usage"] != nil {
-		f.usage = top["usage"]
-	}
-	c := &complaint{}
-	if c.read(top["error"]) {
+	if c, ok := complaintOf([]byte(data)); ok && strings.HasPrefix(data, "[") {
 		return c
+	}
+	if !strings.HasPrefix(data, "{") {
+		return nil
+	}
+	if !utf8.ValidString(data) {
+		data, f.hidden = hide(data), true
+	}
+	d := json.NewDecoder(strings.NewReader(data))
+	d.UseNumber()
+	for {
+		var top map[string]any
+		err := d.Decode(&top)
+		switch {
+		case errors.Is(err, io.EOF) || err != nil && f.finish != "":
+			return nil
+		case err != nil:
+			return errCut // half an event: the connection ended within it
+		}
+		if err := f.chunk(top); err != nil {
+			return err
+		}
+	}
+}
+
+func (f *folding) chunk(top map[string]any) error {
+	if u := usageIn(top); u != nil {
+		f.usage = u
 	}
 	choices, _ := top["choices"].([]any)
 	if len(choices) == 0 {
+		if c, ok := complaintIn(top); ok {
+			return c
+		}
 		return nil
 	}
 	choice, _ := choices[0].(map[string]any)
-	if c.read(choice["error"]) {
+	c := &complaint{}
+	if c.read(top["error"]) || c.read(choice["error"]) {
 		return c
 	}
-	if reason := inWords(choice["finish_reason"]); reason != "" {
+	reason := finishOf(choice)
+	if reason != "" {
 		f.finish = reason
 	}
-	if delta, ok := orElse(choice["delta"], choice["message"]).(map[string]any); ok {
-		f.delta(delta)
+	if delta := f.deltaOf(choice); delta != nil {
+		f.delta(delta, reason != "")
 	}
 	return nil
 }
 
-func (f *folding) delta(d map[string]any) {
+// deltaOf is what a choice adds. A whole message after its pieces adds nothing.
+func (f *folding) deltaOf(choice map[string]any) map[string]any {
+	if delta, ok := choice["delta"].(map[string]any); ok {
+		return delta
+	}
+	if f.said() {
+		return nil
+	}
+	return messageIn(choice)
+}
+
+func (f *folding) delta(d map[string]any, last bool) {
 	text, thinking := contentOf(d[keyContent])
-	f.text.WriteString(text)
+	if !last || f.pieces < 2 || text != f.text.String() { // else the last piece is the whole once more
+		f.text.WriteString(text)
+		f.pieces++
+	}
 	f.reasoning.WriteString(thinking)
 	for _, key := range []string{keyReasoning, "reasoning"} {
 		if t, k := contentOf(d[key]); t+k != "" {
@@ -115,16 +156,14 @@ func (f *folding) delta(d map[string]any) {
 	}
 	for k, v := range d {
 		switch k {
-		case keyContent, keyToolCalls, keyReasoning, "reasoning":
+		case keyContent, keyToolCalls, keyFunctionCall, keyRefusal, keyReasoning, "reasoning":
 		default:
 			f.unknown(k, v)
 		}
 	}
-	list, _ := d[keyToolCalls].([]any)
-	for _, v := range list {
-		if call, ok := v.(map[string]any); ok {
-			f.call(call)
-		}
+	f.refusal.WriteString(inWords(d[keyRefusal]))
+	for _, piece := range callsIn(d) {
+		f.call(piece)
 	}
 }
 
@@ -140,56 +179,26 @@ func (f *folding) unknown(k string, v any) {
 	}
 }
 
-// call adds a piece of a call. Pieces belong together by index or, where there
-// is none, by id; a piece with neither belongs to the last call.
-func (f *folding) call(piece map[string]any) {
-	c := f.callOf(piece)
-	for k, v := range piece {
-		if k != "function" && k != "index" && v != nil && v != "" {
-			c.wire[k] = v
-		}
-	}
-	fn, _ := piece["function"].(map[string]any)
-	if name := inWords(fn["name"]); name != c.name { // some servers repeat it in every piece
-		c.name += name
-	}
-	c.args.WriteString(inWords(fn["arguments"]))
-}
-
-func (f *folding) callOf(piece map[string]any) *foldedCall {
-	index, id := inWords(piece["index"]), inWords(piece["id"])
-	for _, c := range f.calls {
-		known := inWords(c.wire["id"])
-		if index != "" && c.index == index && (id == "" || known == "" || id == known) || index == "" && id != "" && known == id {
-			return c
-		}
-	}
-	if index == "" && id == "" && len(f.calls) > 0 {
-		return f.calls[len(f.calls)-1]
-	}
-	c := &foldedCall{index: index, wire: map[string]any{}}
-	f.calls = append(f.calls, c)
-	return c
-}
-
 func (f *folding) said() bool { return f.text.Len() > 0 || len(f.calls) > 0 }
 
 // whole is the completion as if it had not been streamed.
 func (f *folding) whole() ([]byte, error) {
 	m := f.message
 	for k, v := range f.extras {
-		m[k] = v
+		m[k] = f.shown(inWords(v))
 	}
-	m[keyContent] = f.text.String()
-	if f.reasoning.Len() > 0 && m[keyReasoning] == nil && m["reasoning"] == nil {
+	text, reasoning := f.shown(f.text.String()), f.shown(f.reasoning.String())
+	m[keyContent] = text
+	if reasoning != "" && m[keyReasoning] == nil && m["reasoning"] == nil {
 		m[keyContent] = []any{
-			map[string]any{"type": "thinking", "thinking": f.reasoning.String()},
-			map[string]any{"type": "text", "text": f.text.String()},
+			map[string]any{"type": "thinking", "thinking": reasoning},
+			map[string]any{"type": "text", "text": text},
 		}
 	}
+	m[keyRefusal] = f.shown(f.refusal.String())
 	var calls []any
 	for _, c := range f.calls {
-		c.wire["function"] = map[string]any{"name": c.name, "arguments": c.args.String()}
+		c.wire["function"] = map[string]any{"name": f.shown(c.name), "arguments": f.shown(c.args.String())}
 		calls = append(calls, c.wire)
 	}
 	m[keyToolCalls] = calls
@@ -197,4 +206,37 @@ func (f *folding) whole() ([]byte, error) {
 		"usage":   f.usage,
 		"choices": []any{map[string]any{"finish_reason": f.finish, "message": m}},
 	})
+}
+
+// firstHidden is the character that stands for a byte 0 of a cut character; the
+// characters from here on belong to nobody, so that no text holds them.
+const firstHidden = '\U0010fe00'
+
+// hide makes a text valid whose first or last character was cut: JSON's decoder
+// would replace the pieces, and they could not be joined any more.
+func hide(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		if r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)) {
+			r = firstHidden + rune(s[i])
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// shown puts the pieces of cut characters together.
+func (f *folding) shown(s string) string {
+	if !f.hidden {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if r >= firstHidden && r <= firstHidden+0xff {
+			b.WriteByte(byte(r - firstHidden))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }

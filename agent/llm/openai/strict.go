@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"countersign/agent/llm"
 )
@@ -122,28 +123,38 @@ func schemaOf(all []llm.ToolDef, name string) json.RawMessage {
 	return nil
 }
 
-// withoutNulls takes out the nulls that stand for optional arguments left out.
+// withoutNulls takes out the nulls that stand for optional arguments left out. All
+// else stays as it was written: a name given twice is for others to refuse.
 func withoutNulls(args string, schema json.RawMessage) string {
 	var s struct {
 		Required []string `json:"required"`
 	}
-	var object map[string]any
-	if json.Unmarshal(schema, &s) != nil || decode([]byte(args), &object) != nil {
+	if json.Unmarshal(schema, &s) != nil || !json.Valid([]byte(args)) {
 		return args
 	}
-	changed := false
-	for k, v := range object {
-		if v == nil && !slices.Contains(s.Required, k) {
-			delete(object, k)
-			changed = true
+	d := json.NewDecoder(strings.NewReader(args))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return args
+	}
+	var kept []string
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return args
 		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return args
+		}
+		key, _ := name.(string)
+		if string(value) == "null" && !slices.Contains(s.Required, key) {
+			continue
+		}
+		quoted, err := encode(key)
+		if err != nil {
+			return args
+		}
+		kept = append(kept, string(quoted)+":"+string(value))
 	}
-	if !changed {
-		return args
-	}
-	out, err := encode(object)
-	if err != nil {
-		return args
-	}
-	return string(out)
+	return "{" + strings.Join(kept, ",") + "}"
 }
