@@ -190,14 +190,15 @@ func TestC25ASilentlyCutRequestIsTold(t *testing.T) {
 	c, _ := f.client(func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	r := question()
 	r.Messages[1].Text = strings.Repeat("word ", 12_000)
-	if _, err := complete(t, c, r); err != nil {
+	got, err := complete(t, c, r)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(log.String(), "counted=2051") {
+	if !got.Shrunk || !strings.Contains(log.String(), "counted=2051") {
 		t.Errorf("log %q", log.String())
 	}
 	c, _ = f.client(func(c *Config) { c.Window = 8000 })
-	_, err := complete(t, c, r)
+	_, err = complete(t, c, r)
 	if err == nil || err.Kind != llm.Overflow || len(f.requests()) != 1 {
 		t.Errorf("error %v after %d requests", err, len(f.requests()))
 	}
