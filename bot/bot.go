@@ -73,6 +73,7 @@ type Bot struct {
 	native nativeStatus
 	work   sync.WaitGroup
 	pacing sync.Map // progress subjects: when they were last edited
+	forms  sync.Map // views that are being filled: closed when they are
 	health health
 }
 

@@ -35,9 +35,10 @@ func TestLookUpFailureRefuses(t *testing.T) {
 	for _, method := range []string{"users.info", "usergroups.users.list"} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
-			w, wipe, card := waiting(t, apptest.Options{})
+			clock := &apptest.Shifted{}
+			w, wipe, card := waiting(t, apptest.Options{Now: clock.Now})
 			mgr := w.Slack.User("mgr")
-			time.Sleep(1100 * time.Millisecond) // looks within a second are shared
+			clock.Shift(2 * time.Second) // looks within a second are shared
 			w.Slack.Server.BreakAPI(localslack.APIFault{Method: method, Error: "internal_error"})
 			mgr.Clicks(card, "approval_approve")
 			w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("can't check right now"))
@@ -157,7 +158,7 @@ func TestLostClickLeavesTheCardUsable(t *testing.T) {
 type stumbling struct {
 	app.Ports
 	saves atomic.Int32 // clicks that cannot be stored
-	cases atomic.Int64 // how long a look at an approval takes
+	slow  atomic.Bool  // a look at an approval waits until it is not
 }
 
 func (s *stumbling) SaveClick(ctx context.Context, c bot.Click) (bool, error) {
@@ -168,7 +169,9 @@ func (s *stumbling) SaveClick(ctx context.Context, c bot.Click) (bool, error) {
 }
 
 func (s *stumbling) Case(ctx context.Context, id string) (*decisions.Case, error) {
-	time.Sleep(time.Duration(s.cases.Load()))
+	for s.slow.Load() && ctx.Err() == nil {
+		time.Sleep(5 * time.Millisecond)
+	}
 	return s.Ports.Case(ctx, id)
 }
 
@@ -208,14 +211,14 @@ func TestFormOpensBeforeTheDatabaseAnswers(t *testing.T) {
 	t.Parallel()
 	w, _, card, s := stumble(t)
 	mgr := w.Slack.User("mgr")
-	s.cases.Store(int64(3500 * time.Millisecond))
+	s.slow.Store(true)
 	began := time.Now()
 	mgr.Clicks(card, "approval_edit")
 	w.Slack.ExpectModal(mgr, "Looking it up")
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("opened after %v", took)
 	}
-	s.cases.Store(0)
+	s.slow.Store(false)
 	form := w.Slack.ExpectModal(mgr, "Edit before it runs")
 	if got := form.Initial("arg:what"); got != "x" {
 		t.Errorf("the form holds %q", got)
@@ -285,7 +288,8 @@ func TestFailedAnswerUndoesNothing(t *testing.T) {
 // through because a group could not be read.
 func TestMissingUsergroupScope(t *testing.T) {
 	t.Parallel()
-	w, wipe, card := waiting(t, apptest.Options{})
+	clock := &apptest.Shifted{}
+	w, wipe, card := waiting(t, apptest.Options{Now: clock.Now})
 	w.Slack.Allow(localslack.ViolationScope)
 	var scopes []string
 	for _, s := range localslack.DefaultScopes() {
@@ -295,7 +299,7 @@ func TestMissingUsergroupScope(t *testing.T) {
 	}
 	w.Slack.Server.SetScopes(scopes...)
 	mgr := w.Slack.User("mgr")
-	time.Sleep(1100 * time.Millisecond) // looks within a second are shared
+	clock.Shift(2 * time.Second) // looks within a second are shared
 	mgr.Clicks(card, "approval_approve")
 	w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("can't check right now"))
 	if wipe.Count() != 0 {

@@ -25,9 +25,31 @@ func (b *Bot) openForm(p *pressed, action string, button card.Button) socket.Res
 		if err != nil {
 			return fmt.Errorf("open a form: %w", err)
 		}
+		filled := b.filling(opened.ID)
+		defer filled()
 		return b.fillForm(ctx, opened.ID, action, user, meta)
 	})
 	return socket.Response{Ack: true}
+}
+
+// filling remembers that a form is being filled until the function is called.
+func (b *Bot) filling(view string) (filled func()) {
+	done := make(chan struct{})
+	b.forms.Store(view, done)
+	return func() { b.forms.Delete(view); close(done) }
+}
+
+// filled waits until what follows the filling of a form is stored: somebody may submit
+// it before Slack's answer to its last update has come back.
+func (b *Bot) filled(ctx context.Context, view string) {
+	done, ok := b.forms.Load(view)
+	if !ok {
+		return
+	}
+	select {
+	case <-done.(chan struct{}):
+	case <-ctx.Done():
+	}
 }
 
 func (b *Bot) fillForm(ctx context.Context, viewID, action, user string, meta card.ModalMeta) error {
@@ -42,7 +64,16 @@ func (b *Bot) fillForm(ctx context.Context, viewID, action, user string, meta ca
 	if err != nil {
 		return err
 	}
-	return b.setView(ctx, viewID, b.form(ctx, c, action, user, meta))
+	v := b.form(ctx, c, action, user, meta)
+	if err := b.setView(ctx, viewID, v); err != nil || v.CallbackID != callShow {
+		return err
+	}
+	// That somebody was shown everything is a row, without which their approval of a
+	// card that hides something does not count. It is true from here on.
+	if err := b.Clicks.SaveOpening(ctx, c.Approval.ID, c.Approval.Revision, b.actor(user), b.Now()); err != nil {
+		return fmt.Errorf("store an opening: %w", err)
+	}
+	return nil
 }
 
 // form draws the form that a press asks for, or says what happened meanwhile.
@@ -57,7 +88,7 @@ func (b *Bot) form(ctx context.Context, c *decisions.Case, action, user string, 
 	if c.Fixed() && (action == actEdit || action == actRespond) {
 		return b.Card.Note(lang, "fixed_call", "", c)
 	}
-	v, fits := b.drawForm(ctx, c, action, user, lang)
+	v, fits := b.drawForm(c, action, lang)
 	if !fits {
 		return b.Card.Note(lang, "unfit", "", c)
 	}
@@ -68,7 +99,7 @@ func (b *Bot) form(ctx context.Context, c *decisions.Case, action, user string, 
 	return v
 }
 
-func (b *Bot) drawForm(ctx context.Context, c *decisions.Case, action, user, lang string) (slack.ModalViewRequest, bool) {
+func (b *Bot) drawForm(c *decisions.Case, action, lang string) (slack.ModalViewRequest, bool) {
 	switch action {
 	case actEdit:
 		return b.Card.EditModal(c, lang)
@@ -77,16 +108,7 @@ func (b *Bot) drawForm(ctx context.Context, c *decisions.Case, action, user, lan
 	case actRespond:
 		return b.Card.RespondModal(c, lang), true
 	}
-	v, fits := b.Card.ShowModal(c, lang)
-	if !fits {
-		return v, false
-	}
-	// That somebody was shown everything is a row, without which their approval of a
-	// card that hides something does not count.
-	if err := b.Clicks.SaveOpening(ctx, c.Approval.ID, c.Approval.Revision, b.actor(user), b.Now()); err != nil {
-		b.Logger.WarnContext(ctx, "an opening could not be stored", "error", err)
-	}
-	return v, true
+	return b.Card.ShowModal(c, lang)
 }
 
 // maySee says whether a form may show a person the values: private ones and
@@ -151,7 +173,11 @@ func (b *Bot) keepForm(ctx context.Context, p *pressed, meta card.ModalMeta, cli
 		return b.formNotSaved(p, err)
 	}
 	if fresh {
-		b.background("form", callTimeout, func(ctx context.Context) error { return b.act(ctx, click, meta.ThreadTS) })
+		view := p.View.ID
+		b.background("form", callTimeout, func(ctx context.Context) error {
+			b.filled(ctx, view)
+			return b.act(ctx, click, meta.ThreadTS)
+		})
 	}
 	return socket.Response{Ack: true}
 }

@@ -76,7 +76,8 @@ func TestLateRetryStartsNothing(t *testing.T) {
 // The model takes long; the acknowledgement does not, and Slack sends nothing again.
 func TestAckDoesNotWaitForTheModel(t *testing.T) {
 	t.Parallel()
-	slow := apptest.Turn{From: func(apptest.Request) apptest.Turn { time.Sleep(2 * time.Second); return apptest.Says("ok") }}
+	release := make(chan struct{})
+	slow := apptest.Turn{From: func(apptest.Request) apptest.Turn { <-release; return apptest.Says("ok") }}
 	w := apptest.Start(t, apptest.Options{Model: apptest.Play(slow)})
 	ask := w.Slack.User("ana").Says("#ops", "@countersign look")
 	w.Slack.Expect(slacktest.InThread(ask), progress)
@@ -90,6 +91,7 @@ func TestAckDoesNotWaitForTheModel(t *testing.T) {
 			t.Errorf("%s came again", d.Inner)
 		}
 	}
+	close(release)
 	w.Slack.Expect(slacktest.InThread(ask), answer)
 }
 

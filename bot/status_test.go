@@ -29,15 +29,18 @@ func TestNativeStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			wipe := &apptest.Counter{Name: "wipe", Risk: tools.High}
-			o := apptest.Options{Extra: []tools.Tool{wipe}, Model: apptest.Play(
-				apptest.Turn{From: func(apptest.Request) apptest.Turn {
-					time.Sleep(200 * time.Millisecond)
-					return apptest.Calls("wipe", `{"what":"x"}`)
-				}}, apptest.Turn{From: func(apptest.Request) apptest.Turn { time.Sleep(300 * time.Millisecond); return apptest.Says("ok") }})}
+			var w *apptest.World
+			shown := func(n int, then apptest.Turn) apptest.Turn { // the model answers when so many were shown
+				return apptest.Turn{From: func(apptest.Request) apptest.Turn {
+					w.Until("a status", func() bool { return tc.broken != "" || len(said(w, tc.method)) >= n })
+					return then
+				}}
+			}
+			o := apptest.Options{Extra: []tools.Tool{wipe}, Model: apptest.Play(shown(1, apptest.Calls("wipe", `{"what":"x"}`)), shown(3, apptest.Says("ok")))}
 			if tc.change != nil {
 				o.Slack = append(o.Slack, tc.change)
 			}
-			w := apptest.Start(t, o)
+			w = apptest.Start(t, o)
 			if tc.broken != "" {
 				for _, m := range []string{"agents.sessions.setStatus", "assistant.threads.setStatus"} {
 					w.Slack.Server.BreakAPI(localslack.APIFault{Method: m, Error: tc.broken})
