@@ -2,14 +2,11 @@ package bot
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"countersign/agent"
-	"countersign/approvals"
-	"countersign/approvals/decisions"
 	"countersign/approvals/policy"
 	"countersign/bot/card"
 )
@@ -258,7 +255,8 @@ func (b *Bot) renderCard(ctx context.Context, id string) (*card.Message, time.Ti
 	}
 	at := b.where(b.lang(&c.Run), c.Run.TS)
 	at.Reworded, at.Hush = wasReworded(work), b.Card.HushedAt(work, c.Step.N)
-	at.Read, at.Unknown, at.OnlyAsker = readBefore(work, c.Step.N), unknownBefore(work, &c.Step), b.onlyAsker(ctx, c)
+	at.Read, at.Unknown = readBefore(work, c.Step.N), unknownBefore(work, &c.Step)
+	b.staffed(ctx, c, &at)
 	if err := b.beside(ctx, c, &at); err != nil {
 		return nil, time.Time{}, err
 	}
@@ -275,22 +273,6 @@ func unknownBefore(work *agent.Work, step *agent.Step) int {
 		}
 	}
 	return 0
-}
-
-// onlyAsker says that nobody but the requester holds a role that may approve: the
-// card says so at once instead of waiting for nobody.
-func (b *Bot) onlyAsker(ctx context.Context, c *decisions.Case) bool {
-	needs := c.Approval.Needs()
-	if c.Approval.State != approvals.Pending || needs.SelfApproval {
-		return false
-	}
-	holders, err := b.Directory.Holders(ctx, needs.Approvers)
-	if err != nil {
-		return false // not known: the doctor and the refusals say so
-	}
-	return !slices.ContainsFunc(holders, func(user string) bool {
-		return !slices.ContainsFunc(c.Approval.Requesters(), func(who policy.Actor) bool { return who.User == user })
-	})
 }
 
 // readBefore lists what the run had read when the call was proposed.

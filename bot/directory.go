@@ -28,7 +28,7 @@ type Directory struct {
 	mu     sync.Mutex
 	people shelf[*slack.User]
 	groups shelf[[]string]
-	failed time.Time // the last failed look-up, for health
+	health lookups
 }
 
 type remembered[T any] struct {
@@ -96,8 +96,8 @@ func recall[T any](ctx context.Context, d *Directory, in *shelf[T], key string, 
 		value, err := in.ask(ctx, key)
 		d.mu.Lock()
 		defer d.mu.Unlock()
+		d.health.note(err, d.now())
 		if err != nil {
-			d.failed = d.now()
 			return value, err
 		}
 		in.items[key] = remembered[T]{value, d.now()}
@@ -216,11 +216,32 @@ func (d *Directory) Forget(event json.RawMessage) {
 	delete(d.groups.items, e.Subteam)
 }
 
-// LastFailure is when a look-up failed last; zero when none did.
-func (d *Directory) LastFailure() time.Time {
+// Failing says since when no look-up worked; zero when the last one did, or when none
+// was made for a while: then nobody knows.
+func (d *Directory) Failing() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.failed
+	if d.now().Sub(d.health.last) > lookupsKnown {
+		return time.Time{}
+	}
+	return d.health.since
+}
+
+// lookups remembers how looking people up fares, for readiness.
+type lookups struct{ since, last time.Time }
+
+const lookupsKnown = 10 * time.Minute
+
+// note takes what came of a look-up. That somebody is not there is an answer.
+func (l *lookups) note(err error, now time.Time) {
+	switch {
+	case err == nil || said(err, "user_not_found", "user_not_visible", "no_such_subteam", "subteam_not_found"):
+		l.since, l.last = time.Time{}, time.Time{}
+	case l.since.IsZero():
+		l.since, l.last = now, now
+	default:
+		l.last = now
+	}
 }
 
 func nameOf(u *slack.User) string {

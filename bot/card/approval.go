@@ -275,6 +275,12 @@ func (p pen) needs(c *decisions.Case, w Where) string {
 	if w.Reworded {
 		said += "\n" + p.say("card.reworded")
 	}
+	if n := min(len(w.Gone), maxGone); n > 0 {
+		said += "\n" + p.say("card.gone", "people", p.people(w.Gone[:n]))
+		if more := len(w.Gone) - n; more > 0 {
+			said += " " + p.say("more", "n", grouped(more))
+		}
+	}
 	if w.OnlyAsker {
 		said += "\n" + p.say("card.onlyasker")
 	}

@@ -67,6 +67,7 @@ type Where struct {
 	Locked    bool                      // the reader's decisions do not count
 	Reworded  bool                      // the asker edited the request after this was asked
 	OnlyAsker bool                      // nobody but the asker holds a role that may approve
+	Gone      []policy.Actor            // who hold one and are not in the workspace any more
 	Results   []Result                  // of the run's steps, for who may see them
 	Hush      bool                      // the run had read something private by then: the model's words stay out of the channel
 	Approvers map[string][]policy.Actor // by approval id: whose approval let the call run

@@ -35,5 +35,6 @@ const (
 	maxWords       = 600 // the asker's words
 	maxReason      = 300 // the model's reason, and people's
 	maxRead        = 8   // sources named
+	maxGone        = 5   // people named who are not there any more
 	maxPiece       = 2800
 )

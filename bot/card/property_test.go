@@ -173,6 +173,7 @@ func TestEveryCardIsWithinSlacksLimits(t *testing.T) {
 		c, lang := anyCase(t, rt), language(rt)
 		w := where(lang)
 		w.Read, w.OnlyAsker = rapid.SliceOfN(hostile(), 0, 12).Draw(rt, "read"), rapid.Bool().Draw(rt, "only")
+		w.Gone = make([]policy.Actor, rapid.IntRange(0, 40).Draw(rt, "gone"))
 		m := r.Approval(c, w)
 		check(rt, m)
 		raw, err := json.Marshal(m.Blocks)

@@ -56,7 +56,7 @@ type World struct {
 
 // Options change a world. The zero value is SQLite, the scenes, and the tools of the shop.
 type Options struct {
-	Database  string                     // sqlite (default) or postgres
+	Database  string                     // sqlite (default), postgres, or the address of an empty database
 	YAML      string                     // added to the configuration
 	Model     http.Handler               // instead of the scripted one
 	Extra     []tools.Tool               // tools beside those of the shop
@@ -136,6 +136,9 @@ func (w *World) must(err error) {
 
 // database gives a fresh database: a file, or a schema of the test server.
 func (w *World) database() string {
+	if strings.Contains(w.opt.Database, "://") {
+		return w.opt.Database
+	}
 	if w.opt.Database != "postgres" {
 		return "sqlite:" + filepath.Join(w.t.TempDir(), "countersign.db")
 	}

@@ -69,11 +69,11 @@ func givenOrStarted() (func() error, error) {
 	if os.Getenv(serverVariable) != "" {
 		return nil, nil
 	}
-	address, stop, err := startServer()
+	s, err := newServer()
 	if err != nil {
 		return nil, err
 	}
-	return stop, os.Setenv(serverVariable, address)
+	return s.remove, os.Setenv(serverVariable, s.Address)
 }
 
 // databaseTemplate makes the migrated Postgres database, if there is a server.

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -84,53 +83,6 @@ func server(t *testing.T) (*sql.DB, *url.URL) {
 	admin.SetMaxOpenConns(1)
 	t.Cleanup(func() { _ = admin.Close() })
 	return admin, address
-}
-
-// startServer starts a throw-away server on a free port.
-func startServer() (address string, stop func() error, err error) {
-	bin, err := binaries()
-	if err != nil {
-		return "", nil, err
-	}
-	dir, err := os.MkdirTemp("", "countersign-postgres-")
-	if err != nil {
-		return "", nil, err
-	}
-	remove := func() { _ = os.RemoveAll(dir) }
-	as, err := ordinary(dir)
-	if err != nil {
-		remove()
-		return "", nil, err
-	}
-	data := filepath.Join(dir, "data")
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "-N")
-	initdb.SysProcAttr, initdb.Dir = as, dir
-	if out, err := initdb.CombinedOutput(); err != nil {
-		remove()
-		return "", nil, fmt.Errorf("initdb: %w: %s", err, out)
-	}
-	port, err := freePort()
-	if err != nil {
-		remove()
-		return "", nil, err
-	}
-	server := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-p", strconv.Itoa(port),
-		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=200")
-	server.SysProcAttr, server.Dir = as, dir
-	if err := server.Start(); err != nil {
-		remove()
-		return "", nil, err
-	}
-	stop = func() error {
-		_ = server.Process.Signal(syscall.SIGQUIT) // at once: nothing in it is kept
-		_ = server.Wait()                          // its exit code says only that it was told to
-		return os.RemoveAll(dir)
-	}
-	address = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
-	if err := await(address); err != nil {
-		return "", nil, errors.Join(err, stop())
-	}
-	return address, stop, nil
 }
 
 // binaries finds the folder of the newest installed server.
