@@ -163,4 +163,5 @@ const (
 	PriorityAnswer   = 1
 	PriorityProgress = 2
 	PriorityHome     = 3
+	PriorityLater    = 4 // nobody waits for it, and there may be very many
 )

@@ -118,7 +118,10 @@ func (s *sooner) take(now time.Time, most time.Duration) time.Duration {
 // deliver brings one subject's message up to date and stores the receipt.
 func (b *Bot) deliver(ctx context.Context, d Delivery) (again time.Time) {
 	calls, done := context.WithTimeout(ctx, b.Lease*4/5)
-	r := b.attempt(calls, d)
+	r, later := b.unhurried(calls, d)
+	if !later {
+		r = b.attempt(calls, d)
+	}
 	done()
 	r.At = b.Now()
 	b.health.note(d, r)
@@ -131,6 +134,21 @@ func (b *Bot) deliver(ctx context.Context, d Delivery) (again time.Time) {
 		b.Logger.WarnContext(ctx, "a receipt could not be stored", "subject", d.Subject, "error", err)
 	}
 	return r.RetryAt
+}
+
+// unhurried puts off what nobody waits for, unless it is its turn. There may be very
+// many of these, so they take half of the edits that Slack allows and no more.
+func (b *Bot) unhurried(ctx context.Context, d Delivery) (Receipt, bool) {
+	if d.Priority < agent.PriorityLater {
+		return Receipt{}, false
+	}
+	now, gap := b.Now(), 2*b.Gaps.Update
+	wait, err := b.Outbox.Pace(ctx, methodLater, "", now, gap)
+	if err != nil || wait == 0 {
+		b.soon.note(now.Add(gap)) // the next of these
+		return Receipt{}, false
+	}
+	return Receipt{PostedTS: d.PostedTS, Hash: d.Hash, RetryAt: now.Add(wait)}, true
 }
 
 func (b *Bot) attempt(ctx context.Context, d Delivery) Receipt {

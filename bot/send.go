@@ -90,6 +90,7 @@ const (
 	methodPost   = "chat.postMessage"
 	methodUpdate = "chat.update"
 	methodHome   = "views.publish"
+	methodLater  = "later" // no method of Slack: what nobody waits for, whatever it takes
 )
 
 // vanished: somebody deleted the message. What still waits for people is posted

@@ -42,8 +42,14 @@ type Store interface {
 	Record(ctx context.Context, c Change) error
 	// Refuse writes the audit entries of something that did not count.
 	Refuse(ctx context.Context, entries []audit.Entry) error
-	// Overdue lists pending approvals whose time is over, oldest first.
-	Overdue(ctx context.Context, now time.Time, limit int) ([]string, error)
+	// Overdue lists pending approvals whose time is over, those that ended last first.
+	// Of their runs, steps and revisions it reads only what their end needs.
+	Overdue(ctx context.Context, now time.Time, limit int) ([]Case, error)
+	// Expire writes the ends of many approvals in one transaction and says how many it
+	// wrote. It leaves out what is no longer overdue, and what somebody is just deciding
+	// or working on: that is found again. Runs whose change gives no instant to wake them
+	// are woken a gap apart, after all that were woken so before.
+	Expire(ctx context.Context, ends []Change, gap time.Duration) (int, error)
 	// Opened says whether the person was shown everything of the revision.
 	Opened(ctx context.Context, approval string, revision int, who policy.Actor) (bool, error)
 }

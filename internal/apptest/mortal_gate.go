@@ -2,6 +2,7 @@ package apptest
 
 import (
 	"context"
+	"time"
 
 	"countersign/agent"
 	"countersign/approvals/decisions"
@@ -30,4 +31,10 @@ func (m *Mortal) TryCode(ctx context.Context, who policy.Actor, most int) (f dec
 func (m *Mortal) UseCode(ctx context.Context, who policy.Actor, step int64) (fresh bool, err error) {
 	err = m.commit(func() (err error) { fresh, err = m.Ports.UseCode(ctx, who, step); return err })
 	return fresh, err
+}
+
+// Expire is a commit.
+func (m *Mortal) Expire(ctx context.Context, ends []decisions.Change, gap time.Duration) (n int, err error) {
+	err = m.commit(func() (err error) { n, err = m.Ports.Expire(ctx, ends, gap); return err })
+	return n, err
 }

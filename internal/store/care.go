@@ -20,18 +20,27 @@ func (s *Store) ids(ctx context.Context, query string, args ...any) ([]string, e
 	return out, translate(err)
 }
 
+// What sweeps ask each few seconds costs what they find: the partial indexes
+// approvals_unreminded and approvals_unescalated hold nothing else.
+const (
+	unreminded = `SELECT id FROM approvals WHERE state = 'pending' AND reminded IN ? AND expires_at > ? AND expires_at <= ?
+	AND expires_at - opened_at > ? AND claim_until <= ? ORDER BY expires_at LIMIT ?`
+	unescalated = `SELECT id FROM approvals WHERE state = 'pending' AND escalated_at = 0 AND opened_at <= ? AND expires_at > ?
+	AND claim_until <= ? ORDER BY opened_at LIMIT ?`
+)
+
 // Unreminded implements decisions.Care.
 func (s *Store) Unreminded(ctx context.Context, now time.Time, before time.Duration, n, limit int) ([]string, error) {
-	at := micros(now)
-	return s.ids(ctx, `SELECT id FROM approvals WHERE state = ? AND expires_at > ? AND expires_at <= ? AND expires_at - opened_at > ?
-		AND reminded <= ? AND claim_until <= ? ORDER BY expires_at LIMIT ?`,
-		string(approvals.Pending), at, at+before.Microseconds(), before.Microseconds(), n, at, limit)
+	at, had := micros(now), make([]int, n+1)
+	for i := range had {
+		had[i] = i
+	}
+	return s.ids(ctx, unreminded, had, at, at+before.Microseconds(), before.Microseconds(), at, limit)
 }
 
 // Unescalated implements decisions.Care.
 func (s *Store) Unescalated(ctx context.Context, now, opened time.Time, limit int) ([]string, error) {
-	return s.ids(ctx, `SELECT id FROM approvals WHERE state = 'pending' AND opened_at <= ? AND expires_at > ? AND escalated_at = 0
-		AND claim_until <= ? ORDER BY opened_at LIMIT ?`, micros(opened), micros(now), micros(now), limit)
+	return s.ids(ctx, unescalated, micros(opened), micros(now), micros(now), limit)
 }
 
 // Nudge implements decisions.Care. The version stays: a decision that was begun

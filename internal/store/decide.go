@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -182,16 +181,6 @@ func (t *txn) moveDecided(c *decisions.Change) error {
 // Refuse implements decisions.Store.
 func (s *Store) Refuse(ctx context.Context, entries []audit.Entry) error {
 	return s.transact(ctx, func(t *txn) error { return t.audit(entries) })
-}
-
-// Overdue implements decisions.Store.
-func (s *Store) Overdue(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	ctx, cancel := bound(ctx)
-	defer cancel()
-	var ids []string
-	err := s.read.WithContext(ctx).Raw("SELECT id FROM approvals WHERE state = ? AND expires_at <= ? ORDER BY expires_at LIMIT ?",
-		string(approvals.Pending), micros(now), limit).Scan(&ids).Error
-	return ids, translate(err)
 }
 
 // Opened implements decisions.Store.

@@ -125,16 +125,16 @@ func TestALateDecisionLoses(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
 		_, a := db.Awaiting(t, "1")
-		if ids, err := db.Overdue(t.Context(), a.ExpiresAt.Add(-time.Microsecond), 10); err != nil || len(ids) != 0 {
-			t.Errorf("overdue too early: %v, %v", ids, err)
+		if due, err := db.Overdue(t.Context(), a.ExpiresAt.Add(-time.Microsecond), 10); err != nil || len(due) != 0 {
+			t.Errorf("overdue too early: %v, %v", due, err)
 		}
 		now := db.Clock.Step(time.Hour) // exactly the end
 		if err := db.Record(t.Context(), verdict(&a, approvals.Approved, "U2", now)); !errors.Is(err, agent.ErrSettled) {
 			t.Errorf("a click after the end: %v", err)
 		}
-		ids, err := db.Overdue(t.Context(), now, 10)
-		if err != nil || !cmp.Equal(ids, []string{a.ID}) {
-			t.Fatalf("overdue: %v, %v", ids, err)
+		late, err := db.Overdue(t.Context(), now, 10)
+		if err != nil || len(late) != 1 || late[0].Approval.ID != a.ID {
+			t.Fatalf("overdue: %+v, %v", late, err)
 		}
 		expire := verdict(&a, approvals.Expired, "", now)
 		expire.LiveAt, expire.Decision.Verdict, expire.Decision.Via = time.Time{}, approvals.Expire, "scheduler"

@@ -54,9 +54,12 @@ func (s *Store) Wish(ctx context.Context, wishes []agent.Wish, now time.Time) er
 // A new wish raises the version. What was wanted before and not delivered yet keeps
 // its age, its urgency and, after a failure, its time to try again; the place where it was posted
 // never changes.
-const wish = `INSERT INTO deliveries (subject, channel, thread_ts, priority, version, done, since, ready_at,
+const (
+	wishInto = `INSERT INTO deliveries (subject, channel, thread_ts, priority, version, done, since, ready_at,
 	posted_ts, hash, intended, gone, attempts, failure, lease_owner, lease_epoch, lease_until, updated_at)
-VALUES (?, ?, ?, ?, 1, 0, ?, ?, '', '', ?, ?, 0, '', '', 0, 0, ?)
+VALUES `
+	wishRow = `(?, ?, ?, ?, 1, 0, ?, ?, '', '', ?, ?, 0, '', '', 0, 0, ?)`
+	wishOn  = `
 ON CONFLICT (subject) DO UPDATE SET
 	version = deliveries.version + 1,
 	priority = CASE WHEN deliveries.version > deliveries.done AND deliveries.priority < excluded.priority THEN deliveries.priority ELSE excluded.priority END,
@@ -65,23 +68,48 @@ ON CONFLICT (subject) DO UPDATE SET
 	ready_at = CASE WHEN deliveries.version > deliveries.done AND NOT deliveries.gone
 		AND (deliveries.attempts > 0 OR deliveries.ready_at < excluded.ready_at) THEN deliveries.ready_at ELSE excluded.ready_at END,
 	updated_at = excluded.updated_at`
+)
+
+// wishesAtOnce is how many wishes one statement writes.
+const wishesAtOnce = 200
 
 // wishes writes wishes in the order of their subjects, so that two transactions
 // never wait for each other.
 func (t *txn) wishes(wishes []agent.Wish) error {
-	wishes = slices.SortedStableFunc(slices.Values(wishes), func(a, b agent.Wish) int { return strings.Compare(a.Subject, b.Subject) })
-	for _, w := range wishes {
-		ready := w.ReadyAt
-		if ready.IsZero() {
-			ready = t.now
+	now := micros(t.now)
+	for some := range slices.Chunk(distinct(wishes), wishesAtOnce) {
+		rows, args := make([]string, len(some)), make([]any, 0, 9*len(some))
+		for i, w := range some {
+			ready := now
+			if !w.ReadyAt.IsZero() {
+				ready = micros(w.ReadyAt)
+			}
+			rows[i], args = wishRow, append(args, w.Subject, w.Channel, w.ThreadTS, w.Priority, now, ready, false, false, now)
 		}
-		now := micros(t.now)
-		if _, err := t.changed(wish, w.Subject, w.Channel, w.ThreadTS, w.Priority, now, micros(ready), false, false, now); err != nil {
+		if _, err := t.changed(wishInto+strings.Join(rows, ", ")+wishOn, args...); err != nil {
 			return err
 		}
 		t.wish = true
 	}
 	return nil
+}
+
+// distinct gives each subject once, as early and as urgent as anybody wants it.
+func distinct(wishes []agent.Wish) []agent.Wish {
+	sorted := slices.SortedStableFunc(slices.Values(wishes), func(a, b agent.Wish) int { return strings.Compare(a.Subject, b.Subject) })
+	var out []agent.Wish
+	for _, w := range sorted {
+		if len(out) == 0 || out[len(out)-1].Subject != w.Subject {
+			out = append(out, w)
+			continue
+		}
+		same := &out[len(out)-1]
+		same.Priority = min(same.Priority, w.Priority)
+		if w.ReadyAt.Before(same.ReadyAt) {
+			same.ReadyAt = w.ReadyAt
+		}
+	}
+	return out
 }
 
 // Redraw implements bot.Outbox.
@@ -98,12 +126,16 @@ func (s *Store) ClaimDeliveries(ctx context.Context, owner string, now, until ti
 	if s.dialect == Postgres {
 		skip = " FOR UPDATE SKIP LOCKED" // two replicas take different rows instead of waiting for each other
 	}
+	// What nobody waits for has a pace of its own, and is left alone until then: claiming
+	// it only to put it off would cost as much as there is of it.
 	claim := `UPDATE deliveries SET lease_owner = ?, lease_epoch = lease_epoch + 1, lease_until = ?
 		WHERE subject IN (SELECT subject FROM deliveries WHERE version > done AND NOT gone AND ready_at <= ?
+			AND priority <= (SELECT CASE WHEN EXISTS (SELECT 1 FROM paces WHERE method = 'later' AND next_at > ?)
+				THEN CAST(? AS BIGINT) ELSE CAST(? AS BIGINT) END)
 			AND (lease_owner = '' OR lease_until <= ?) ORDER BY priority, since LIMIT ?` + skip + `) RETURNING *`
 	var rows []deliveryRow
 	at := micros(now)
-	if err := s.query(ctx, &rows, claim, owner, micros(until), at, at, n); err != nil {
+	if err := s.query(ctx, &rows, claim, owner, micros(until), at, at, agent.PriorityHome, agent.PriorityLater, at, n); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(rows, func(a, b deliveryRow) int {

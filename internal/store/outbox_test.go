@@ -98,6 +98,28 @@ func TestDeliveriesGoByPriorityAndAge(t *testing.T) {
 	})
 }
 
+// What nobody waits for is not even claimed before its time.
+func TestWhatCanWaitIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		now := db.Clock.Now()
+		wishes := []agent.Wish{{Subject: "expired", Priority: agent.PriorityLater}, {Subject: "home", Priority: agent.PriorityHome}}
+		if err := db.Wish(t.Context(), wishes, now); err != nil {
+			t.Fatal(err)
+		}
+		if wait, err := db.Pace(t.Context(), "later", "", now, time.Second); err != nil || wait != 0 {
+			t.Fatalf("%s, %v", wait, err)
+		}
+		if diff := cmp.Diff([]string{"home"}, subjects(claim(t, db, "one", 5))); diff != "" {
+			t.Error(diff)
+		}
+		db.Clock.Step(time.Second)
+		if diff := cmp.Diff([]string{"expired"}, subjects(claim(t, db, "one", 5))); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestADeliveryIsFenced(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {

@@ -43,9 +43,14 @@ func Mention(key string, now time.Time) agent.Incoming {
 // Start starts a run of the asker.
 func (db *DB) Start(t *testing.T, key string) string {
 	t.Helper()
-	got, err := db.Accept(t.Context(), Mention(key, db.Clock.Now()))
+	return db.started(t, Mention(key, db.Clock.Now()))
+}
+
+func (db *DB) started(t *testing.T, in agent.Incoming) string {
+	t.Helper()
+	got, err := db.Accept(t.Context(), in)
 	if err != nil || !got.Started {
-		t.Fatalf("start %q: %+v, %v", key, got, err)
+		t.Fatalf("start %q: %+v, %v", in.Key, got, err)
 	}
 	return got.Run
 }
@@ -90,7 +95,14 @@ func Approval(run string, step int, now time.Time) approvals.Approval {
 // Awaiting brings a run to where it waits for a countersignature of its step 1.
 func (db *DB) Awaiting(t *testing.T, key string) (run string, approval approvals.Approval) {
 	t.Helper()
-	run = db.Start(t, key)
+	a := db.AwaitingIn(t, Mention(key, db.Clock.Now()))
+	return a.Run, a
+}
+
+// AwaitingIn is Awaiting for a message of any place.
+func (db *DB) AwaitingIn(t *testing.T, in agent.Incoming) approvals.Approval {
+	t.Helper()
+	run := db.started(t, in)
 	r, f := db.Claimed(t, run, "worker")
 	now := db.Clock.Now()
 	step, a := Step(run, 1, now), Approval(run, 1, now)
@@ -104,5 +116,5 @@ func (db *DB) Awaiting(t *testing.T, key string) (run string, approval approvals
 		t.Fatalf("park: %v", err)
 	}
 	db.Bell.Take()
-	return run, a
+	return a
 }
