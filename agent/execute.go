@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -60,7 +61,7 @@ func (w *worker) reads(ctx context.Context) error {
 			alone = append(alone, i)
 		}
 	}
-	which := append(together, alone...)
+	which := slices.Concat(together, alone)
 	if len(which) == 0 {
 		return nil
 	}

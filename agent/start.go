@@ -85,7 +85,7 @@ func (a *Agent) MayStop(run *Run, who policy.Person, needs []policy.Requirement)
 	return false
 }
 
-// ProgressSubject, AnswerSubject and QuestionSubject name a run's deliveries.
+// ProgressSubject names the delivery of a run's progress message.
 func ProgressSubject(run string) string { return "run/" + run + "/progress" }
 
 // AnswerSubject names the delivery of a run's answer.

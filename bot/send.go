@@ -249,7 +249,8 @@ func (b *Bot) tooSoon(d Delivery, _ *card.Message) time.Duration {
 	if !ok {
 		return 0
 	}
-	return last.(time.Time).Add(b.Gaps.Progress).Sub(b.Now())
+	at, _ := last.(time.Time)
+	return at.Add(b.Gaps.Progress).Sub(b.Now())
 }
 
 // noteProgress remembers when a progress message was last shown, and forgets those
@@ -259,8 +260,8 @@ func (b *Bot) noteProgress(d Delivery) {
 		return
 	}
 	now := b.Now()
-	b.pacing.Range(func(subject, at any) bool {
-		if now.Sub(at.(time.Time)) > b.Gaps.Progress {
+	b.pacing.Range(func(subject, value any) bool {
+		if at, _ := value.(time.Time); now.Sub(at) > b.Gaps.Progress {
 			b.pacing.Delete(subject)
 		}
 		return true

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,7 +29,6 @@ type soaking struct {
 	t       *testing.T
 	rand    *rand.Rand
 	wipe    *apptest.Counter
-	mu      sync.Mutex
 	asked   map[string]slacktest.Message // by what was asked
 	clicked map[string]int
 }

@@ -48,7 +48,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		out = failed(err)
 	default:
-		out = s.answerCall(w, r, name, a)
+		out = s.answerCall(r, name, a)
 	}
 	if warn != "" {
 		out.warnings = append(out.warnings, warn)
@@ -57,7 +57,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 // answerCall plays the faults around the call itself.
-func (s *Server) answerCall(w http.ResponseWriter, r *http.Request, name string, a args) answer {
+func (s *Server) answerCall(r *http.Request, name string, a args) answer {
 	f, ok := s.faults.api(name)
 	if ok && f.Delay > 0 && !pause(r.Context(), f.Delay) {
 		return answer{}

@@ -69,7 +69,7 @@ func (s *Server) spendTrigger(id string) (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t, ok := h.triggers[id]
-	code := ""
+	var code string
 	switch {
 	case !ok:
 		return "", refuse("invalid_trigger_id")
@@ -101,7 +101,7 @@ func (s *Server) spendResponse(key string) (responseURL, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r, ok := h.responses[key]
-	code := ""
+	var code string
 	switch {
 	case !ok:
 		return responseURL{}, refuse("no_such_url")

@@ -135,7 +135,7 @@ func (d decoder) object(path []string) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		name := token.(string) // a valid text has nothing else here
+		name, _ := token.(string) // a valid text has nothing else here
 		inner := append(path[:len(path):len(path)], name)
 		if _, twice := m[name]; twice {
 			return nil, &duplicateError{pointer(inner)}

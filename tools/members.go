@@ -27,7 +27,7 @@ func members(raw json.RawMessage) (*object, error) {
 	}
 	o := &object{}
 	for dec.More() {
-		name, err := dec.Token()
+		token, err := dec.Token()
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +35,8 @@ func members(raw json.RawMessage) (*object, error) {
 		if err := dec.Decode(&value); err != nil {
 			return nil, err
 		}
-		o.list = append(o.list, member{name.(string), value}) // a name is always a string
+		name, _ := token.(string) // a valid text has nothing else here
+		o.list = append(o.list, member{name, value})
 	}
 	_, err = dec.Token()
 	return o, err

@@ -184,7 +184,7 @@ func TestPanics(t *testing.T) {
 	t.Parallel()
 	crash := func() (tools.Result, error) {
 		var m map[string]int
-		m["x"] = 1
+		m["x"] = 1 //nolint:staticcheck // it must panic
 		return tools.Result{}, nil
 	}
 	for _, effects := range []bool{false, true} {

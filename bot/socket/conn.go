@@ -53,7 +53,7 @@ func (t *Transport) dial(ctx context.Context, url string) (*conn, error) {
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	c.cancel = cancel
 	c.watchdog = time.AfterFunc(t.cfg.Timing.Dead, func() { cancel(errDead) })
-	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{
+	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{ //nolint:bodyclose // the library closes it, or replaces it by one that needs no closing
 		HTTPClient:     t.cfg.HTTPClient,
 		OnPingReceived: func(context.Context, []byte) bool { c.alive(); return true },
 	})

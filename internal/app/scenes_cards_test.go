@@ -262,9 +262,9 @@ func long(words int) string {
 }
 
 // pressesInstead presses one button of a message and claims that it was another.
-func (s *stage) pressesInstead(who slacktest.Person, m slacktest.Message, real, claimed string) {
+func (s *stage) pressesInstead(who slacktest.Person, m slacktest.Message, pressed, claimed string) {
 	s.t.Helper()
-	_, err := who.Press(localslack.Click{Channel: m.Channel, TS: m.TS, ActionID: real, Forge: func(p map[string]any) {
+	_, err := who.Press(localslack.Click{Channel: m.Channel, TS: m.TS, ActionID: pressed, Forge: func(p map[string]any) {
 		first(p["actions"])["action_id"] = claimed
 	}})
 	if err != nil {

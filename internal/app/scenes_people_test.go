@@ -213,9 +213,9 @@ func refusals(s *stage) int {
 }
 
 // forged presses as somebody who cannot.
-func (s *stage) forged(real slacktest.Person, m slacktest.Message, who slacktest.Person) {
+func (s *stage) forged(presser slacktest.Person, m slacktest.Message, who slacktest.Person) {
 	s.t.Helper()
-	_, err := real.Press(localslack.Click{Channel: m.Channel, TS: m.TS, ActionID: "approval_approve", Forge: func(p map[string]any) {
+	_, err := presser.Press(localslack.Click{Channel: m.Channel, TS: m.TS, ActionID: "approval_approve", Forge: func(p map[string]any) {
 		p["user"] = map[string]any{"id": who.ID, "team_id": "T0LOCAL"}
 	}})
 	if err != nil {

@@ -188,11 +188,11 @@ func within(folder, file string) bool {
 	if file == "" {
 		return false
 	}
-	rel, err := filepath.Rel(real(folder), real(file))
+	rel, err := filepath.Rel(resolve(folder), resolve(file))
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-func real(path string) string {
+func resolve(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return path
@@ -211,7 +211,7 @@ func sameDatabase(x, y string) bool {
 	px, okx := strings.CutPrefix(x, "sqlite:")
 	py, oky := strings.CutPrefix(y, "sqlite:")
 	if okx && oky {
-		return real(px) == real(py)
+		return resolve(px) == resolve(py)
 	}
 	ux, errx := url.Parse(x)
 	uy, erry := url.Parse(y)

@@ -36,8 +36,8 @@ func TestOneTraceAcrossThePause(t *testing.T) {
 		for _, span := range spans {
 			ids[span.SpanContext().TraceID()] = true
 			for _, a := range span.Attributes() {
-				if strings.Contains(a.Value.Emit(), "doc_42") {
-					t.Errorf("span %s says %s=%s", span.Name(), a.Key, a.Value.Emit())
+				if strings.Contains(a.Value.String(), "doc_42") {
+					t.Errorf("span %s says %s=%s", span.Name(), a.Key, a.Value.String())
 				}
 			}
 		}

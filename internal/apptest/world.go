@@ -351,6 +351,6 @@ type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) {
 	defer func() { _ = recover() }() // a log line after the test's end
-	w.t.Log(fmt.Sprintf("%s", strings.TrimSpace(string(p))))
+	w.t.Log(strings.TrimSpace(string(p)))
 	return len(p), nil
 }

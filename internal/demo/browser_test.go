@@ -28,7 +28,7 @@ func TestScenesInABrowser(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "demo")
 			d := startDemo(t, dir)
 			d.expectListening()
-			p := openPage(t, browser, d.base, screen.width, screen.height)
+			p := openPage(browser, t, d.base, screen.width, screen.height)
 			p.phone = screen.name == "phone"
 			sceneEdit(p, dir)
 			sceneReject(p, dir)
@@ -93,7 +93,7 @@ func TestPictures(t *testing.T) {
 	for name, size := range map[string][2]int64{"demo.png": {1280, 860}, "demo-phone.png": {390, 844}} {
 		d := startDemo(t, filepath.Join(t.TempDir(), "demo"))
 		d.expectListening()
-		p := openPage(t, browser, d.base, size[0], size[1])
+		p := openPage(browser, t, d.base, size[0], size[1])
 		p.phone = size[0] < 760
 		p.tries("7")
 		p.sees("approval_approve")
@@ -143,7 +143,7 @@ type page struct {
 	phone bool
 }
 
-func openPage(t *testing.T, browser context.Context, base string, width, height int64) *page {
+func openPage(browser context.Context, t *testing.T, base string, width, height int64) *page {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)

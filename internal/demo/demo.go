@@ -76,12 +76,12 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer closing(o, "shop", shopService.Close)
-	serve(g, ctx, places.shop, shopService.Handler())
+	serve(ctx, g, places.shop, shopService.Handler())
 	scripted, err := playbook.New(playbook.Scenes(), playbook.Options{Think: o.Think})
 	if err != nil {
 		return err
 	}
-	serve(g, ctx, places.model, scripted)
+	serve(ctx, g, places.model, scripted)
 	cfg, err := configure(o, places)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func empty(dir, mark string) error {
 	return nil
 }
 
-func serve(g *errgroup.Group, ctx context.Context, l net.Listener, h http.Handler) {
+func serve(ctx context.Context, g *errgroup.Group, l net.Listener, h http.Handler) {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}
 	g.Go(func() error {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -185,9 +185,9 @@ func configure(o Options, p *places) (*config.Config, error) {
 	return config.Load(path, func(name string) (string, bool) { v, ok := given[name]; return v, ok })
 }
 
-func announce(o Options, p *places, real bool) {
+func announce(o Options, p *places, realModel bool) {
 	fmt.Fprintf(o.Out, "\ncountersign demo: http://%s\n\n", p.slack.Addr())
-	if real {
+	if realModel {
 		fmt.Fprintln(o.Out, "The model is the one that your environment names. Slack and the shop are local stand-ins.")
 	} else {
 		fmt.Fprintln(o.Out, "The model is scripted: it plays written scenes, which the page lists. Set OPENAI_API_KEY or OPENAI_BASE_URL for a real one.")

@@ -17,9 +17,9 @@ const (
 	approver = "Only people with the role manager may press Approve: Ben and Chen; large refunds take two of finance: Chen and Dora. Ana asks."
 )
 
-func workspace(dir string, real bool) localslack.Config {
+func workspace(dir string, realModel bool) localslack.Config {
 	banner := "The model in this demo is scripted: it plays the scenes listed here. Slack is a local stand-in; countersign, its database and its tools are real."
-	if real {
+	if realModel {
 		banner = "The model is the one that your environment names. Slack is a local stand-in; countersign, its database and its tools are real."
 	}
 	return localslack.Config{

@@ -43,6 +43,7 @@ func migrate(ctx context.Context, tx *sql.Tx, d rivermigrate.Direction, o *river
 	if err != nil {
 		return fmt.Errorf("queue's migrations: %w", err)
 	}
+	//nolint:staticcheck // the pinned versions can all be batched, and must be one with our own migration
 	if _, err := m.MigrateTx(ctx, tx, d, o); err != nil {
 		return fmt.Errorf("queue's tables: %w", err)
 	}

@@ -19,7 +19,7 @@ func (t *txn) take(name string) error {
 // limits counts what a change may not have more of than the configuration says. It
 // comes before the change's own rows, so that a refusal leaves nothing.
 func (t *txn) limits(f *agent.Fence, c *agent.Change) error {
-	if err := t.openLimit(f, c); err != nil {
+	if err := t.openLimit(c); err != nil {
 		return err
 	}
 	payments := slices.SortedStableFunc(slices.Values(c.Payments), func(a, b agent.Payment) int {
@@ -34,7 +34,7 @@ func (t *txn) limits(f *agent.Fence, c *agent.Change) error {
 }
 
 // openLimit counts the approvals of the asker that wait, with those that the change opens.
-func (t *txn) openLimit(f *agent.Fence, c *agent.Change) error {
+func (t *txn) openLimit(c *agent.Change) error {
 	if c.MostOpen <= 0 || len(c.Open) == 0 {
 		return nil
 	}

@@ -134,7 +134,7 @@ func elementSpecs() map[string]elementSpec {
 		}), []string{"input"}},
 	}
 	for _, kind := range []string{"static", "external", "users", "conversations", "channels"} {
-		item := rule(id)
+		item := id
 		if kind == "static" || kind == "external" {
 			item = option
 		}

@@ -161,7 +161,7 @@ func (a App) Connect(ctx context.Context) (*Conn, error) {
 
 // Dial connects to an address from Open.
 func (a App) Dial(ctx context.Context, url string) (*Conn, error) {
-	ws, _, err := websocket.DefaultDialer.DialContext(ctx, url, nil)
+	ws, _, err := websocket.DefaultDialer.DialContext(ctx, url, nil) //nolint:bodyclose // the library says that it needs no closing
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func resolveHost(declared string, sockets []string) (string, error) {
 		return "", fmt.Errorf("%w of %s: engines cannot mount a path with a colon, comma, quote or line break", errMount, declared)
 	}
 	for _, closed := range closedFolders {
-		if real := realPath(closed); within(host, real) || within(real, host) {
+		if target := realPath(closed); within(host, target) || within(target, host) {
 			return "", fmt.Errorf("%w of %s: %s is never shown to a container", errMount, declared, closed)
 		}
 	}
@@ -74,8 +74,8 @@ func resolveHost(declared string, sockets []string) (string, error) {
 // realPath follows symlinks as far as the path exists: /var/run is often a link.
 func realPath(p string) string {
 	for rest := ""; ; {
-		if real, err := filepath.EvalSymlinks(p); err == nil {
-			return filepath.Join(real, rest)
+		if target, err := filepath.EvalSymlinks(p); err == nil {
+			return filepath.Join(target, rest)
 		}
 		if p == "/" {
 			return filepath.Join(p, rest)
@@ -116,7 +116,7 @@ const maxLook = 20000
 // that read-only mounts leave open, since talking through it does not write to the
 // folder; and a folder that was exchanged for a link was not checked.
 func stillMountable(m Mount) error {
-	if real, err := filepath.EvalSymlinks(m.Host); err != nil || real != m.Host {
+	if target, err := filepath.EvalSymlinks(m.Host); err != nil || target != m.Host {
 		return &tools.Failure{Code: "mount", Message: "The folder for " + m.At + " is gone or was replaced; an operator has to look at it."}
 	}
 	seen := 0

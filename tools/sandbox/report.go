@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -66,7 +67,7 @@ const echoRunes = 2000
 // stopped is the failure of a command that did not end by itself.
 func (s *Sandbox) stopped(out outcome) error {
 	f := &tools.Failure{Code: "timeout", Message: fmt.Sprintf("The command did not end within %s; it was killed.", s.cfg.Timeout)}
-	if out.stopped == errFlood {
+	if errors.Is(out.stopped, errFlood) {
 		f.Code, f.Message = "too_much_output", fmt.Sprintf("The command wrote more than %s; it was killed. Narrow its output.", size(int64(s.cfg.OutputBytes)*floodFactor))
 	}
 	f.Message += " Its container was removed and nothing outside was changed. Until then it wrote:\n" + ends(streams(out), echoRunes)

@@ -26,7 +26,7 @@ func (m *Client) outgoing(r llm.Request, h habits) api.ChatCompletionRequest {
 	case h.completionCap:
 		out.MaxCompletionTokens = r.MaxTokens
 	default:
-		out.MaxTokens = r.MaxTokens
+		out.MaxTokens = r.MaxTokens //nolint:staticcheck // most servers know this name alone
 	}
 	return out
 }

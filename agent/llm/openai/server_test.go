@@ -99,7 +99,7 @@ func (n *naps) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// client makes a client of the server with ids a00000001, a00000002 …
+// client makes a client of the server with ids a00000001, a00000002 and so on.
 func (f *fake) client(change func(*Config)) (*Client, *naps) {
 	n, ids := &naps{}, 0
 	c := Config{BaseURL: f.url, Key: "sk-secret-key-1", Model: "some-model", Sleep: n.sleep, NewCallID: func() string {
