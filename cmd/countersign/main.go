@@ -37,6 +37,7 @@ type cli struct {
 	Runs      runsCmd      `cmd:"" help:"Look at runs, stop them, wake them."`
 	Approvals approvalsCmd `cmd:"" help:"Look at approvals, and decide them."`
 	Audit     auditCmd     `cmd:"" help:"Verify and export the audit record."`
+	Tools     toolsCmd     `cmd:"" help:"Look at what tools of MCP servers promised, and accept what changed."`
 	Tokens    tokensCmd    `cmd:"" help:"Tokens of the HTTP interface."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }

@@ -36,10 +36,14 @@ func (a *App) wireServers(ctx context.Context) error {
 }
 
 func (a *App) mcpConfig(c config.MCP) mcp.Config {
+	var pins mcp.Pins // without a database, as for a check of the configuration, nothing is pinned for good
+	if a.store != nil {
+		pins = a.store
+	}
 	return mcp.Config{
 		Name: c.Name, Command: c.Command, URL: c.URL, Headers: revealed(c.Headers), Env: revealed(c.Env), Trusted: c.Trusted,
-		Risk: tools.Risk(c.Risk), Allow: c.Allow, Roles: c.Roles, Channels: idsOf(c.Channels), Private: c.Private, Egress: c.Egress,
-		Timeout: a.cfg.Limits.ToolTimeout, Pins: a.store, Logger: a.log, Version: "1",
+		Risk: tools.Risk(c.Risk), Allow: c.Allow, MayChange: c.MayChange, Roles: c.Roles, Channels: idsOf(c.Channels), Private: c.Private, Egress: c.Egress,
+		Timeout: a.cfg.Limits.ToolTimeout, Pins: pins, Logger: a.log, Version: "1",
 		Taken: func(name string) bool { _, ok := a.registry.Get(name); return ok },
 	}
 }

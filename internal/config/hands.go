@@ -133,12 +133,13 @@ type Mount struct {
 
 // MCP is a server of the Model Context Protocol, started by command or reached by url.
 type MCP struct {
-	Access  `yaml:",inline"`
-	Name    string            `yaml:"name" need:"yes" doc:"Prefix of its tools' names."`
-	Command []string          `yaml:"command" doc:"Program and arguments of a server on standard input and output."`
-	URL     string            `yaml:"url" expand:"yes" doc:"Address of a server over HTTP."`
-	Headers map[string]Secret `yaml:"headers" doc:"Headers for a server over HTTP."`
-	Env     map[string]Secret `yaml:"env" doc:"The whole environment of the program; nothing else is passed on."`
-	Trusted bool              `yaml:"trusted" doc:"Whether its read-only hint may lower the risk."`
-	Allow   []string          `yaml:"allow" doc:"Tools that are offered; empty: all."`
+	Access    `yaml:",inline"`
+	Name      string            `yaml:"name" need:"yes" doc:"Prefix of its tools' names."`
+	Command   []string          `yaml:"command" doc:"Program and arguments of a server on standard input and output."`
+	URL       string            `yaml:"url" expand:"yes" doc:"Address of a server over HTTP."`
+	Headers   map[string]Secret `yaml:"headers" doc:"Headers for a server over HTTP."`
+	Env       map[string]Secret `yaml:"env" doc:"The whole environment of the program; nothing else is passed on."`
+	Trusted   bool              `yaml:"trusted" doc:"Whether its read-only hint may lower the risk."`
+	Allow     []string          `yaml:"allow" doc:"Tools that are offered; empty: all."`
+	MayChange []string          `yaml:"may_change" enum:"server,description,parameters,results,annotations" doc:"Parts of a tool's contract whose change is accepted at once (server: name and version); any other change holds the tool until an operator accepts it."`
 }

@@ -17,30 +17,37 @@ import (
 // Pins keeps the contract that was accepted for each tool. It must outlive the
 // process, or a server could change its tools while nobody looks.
 type Pins interface {
-	// Pinned gives the hash that Pin stored last; ok is false when there is none.
-	Pinned(ctx context.Context, server, tool string) (hash string, ok bool, err error)
-	// Pin stores the hash, in place of an earlier one.
-	Pin(ctx context.Context, server, tool, hash string) error
+	// Seen takes down the contract with which a server lists a tool, for people to look
+	// at, and gives the hash of the accepted one: the first that is seen is accepted.
+	Seen(ctx context.Context, server, tool, hash, text string) (accepted string, err error)
+	// Pin accepts a contract, in place of an earlier one.
+	Pin(ctx context.Context, server, tool, hash, text string) error
 }
+
+// Parts of a contract, as a change of them is named and may be accepted beforehand.
+var Parts = []string{"server", "description", "parameters", "results", "annotations"}
 
 // contractOf hashes what a tool promises, part by part, so that a change can be
 // named without the old text being kept: "server=…,description=…". Each part is the
 // first half of a SHA-256 in hex.
 func contractOf(server *mcp.Implementation, t *mcp.Tool) string {
 	var parts []string
-	for _, part := range []struct {
-		name  string
-		value any
-	}{
-		{"server", []string{server.Name, server.Version}},
-		{"description", t.Description},
-		{"parameters", t.InputSchema},
-		{"results", t.OutputSchema},
-		{"annotations", t.Annotations},
-	} {
-		parts = append(parts, part.name+"="+halfHash(part.value))
+	for i, value := range []any{[]string{server.Name, server.Version}, t.Description, t.InputSchema, t.OutputSchema, t.Annotations} {
+		parts = append(parts, Parts[i]+"="+halfHash(value))
 	}
 	return strings.Join(parts, ",")
+}
+
+// wordsRunes bounds what is kept of a contract; its hash covers all of it.
+const wordsRunes = 100_000
+
+// wordsOf is the contract for people: the server's words, drawn.
+func wordsOf(server *mcp.Implementation, t *mcp.Tool) string {
+	return cut(draw(pretty(struct {
+		Server  string    `json:"server"`
+		Version string    `json:"version"`
+		Tool    *mcp.Tool `json:"tool"`
+	}{server.Name, server.Version, t})), wordsRunes)
 }
 
 func halfHash(value any) string {
@@ -73,14 +80,17 @@ type memoryPins struct {
 	hashes map[string]string
 }
 
-func (m *memoryPins) Pinned(_ context.Context, server, tool string) (string, bool, error) {
+func (m *memoryPins) Seen(_ context.Context, server, tool, hash, _ string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	hash, ok := m.hashes[server+"/"+tool]
-	return hash, ok, nil
+	key := server + "/" + tool
+	if _, ok := m.hashes[key]; !ok {
+		m.hashes[key] = hash
+	}
+	return m.hashes[key], nil
 }
 
-func (m *memoryPins) Pin(_ context.Context, server, tool, hash string) error {
+func (m *memoryPins) Pin(_ context.Context, server, tool, hash, _ string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.hashes[server+"/"+tool] = hash
@@ -92,21 +102,29 @@ type hold struct {
 	changed []string // parts of its contract; empty: it could not be compared
 }
 
-// pinned compares a contract with the accepted one; the first that is seen is
-// accepted. A nil hold lets the tool run. What cannot be checked is held.
-func (s *Server) pinned(ctx context.Context, tool, hash string) *hold {
-	accepted, ok, err := s.cfg.Pins.Pinned(ctx, s.cfg.Name, tool)
-	if err == nil && !ok {
-		accepted, err = hash, s.cfg.Pins.Pin(ctx, s.cfg.Name, tool, hash)
+// pinned compares a contract with the accepted one. A nil hold lets the tool run. What
+// cannot be checked is held; a change of nothing but what may change is accepted.
+func (s *Server) pinned(ctx context.Context, server *mcp.Implementation, t *mcp.Tool) (hash string, h *hold) {
+	hash, words := contractOf(server, t), wordsOf(server, t)
+	accepted, err := s.cfg.Pins.Seen(ctx, s.cfg.Name, t.Name, hash, words)
+	changed := changedParts(accepted, hash)
+	if err == nil && accepted != hash && s.mayChange(changed) {
+		err, accepted = s.cfg.Pins.Pin(ctx, s.cfg.Name, t.Name, hash, words), hash
+		s.cfg.Logger.InfoContext(ctx, "a changed contract was accepted, as the configuration says", "tool", t.Name, "changed", changed)
 	}
 	switch {
 	case err != nil:
-		s.cfg.Logger.WarnContext(ctx, "the pinned contract of a tool cannot be read or stored", "tool", tool, "error", err)
-		return &hold{}
+		s.cfg.Logger.WarnContext(ctx, "the pinned contract of a tool cannot be read or stored", "tool", t.Name, "error", err)
+		return hash, &hold{}
 	case accepted != hash:
-		return &hold{changed: changedParts(accepted, hash)}
+		return hash, &hold{changed: changed}
 	}
-	return nil
+	return hash, nil
+}
+
+// mayChange says whether changes of all these parts were accepted beforehand.
+func (s *Server) mayChange(parts []string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return !slices.Contains(s.cfg.MayChange, part) })
 }
 
 // failure is what a call of a held tool is answered.
@@ -116,5 +134,5 @@ func (h *hold) failure(server, tool string) *tools.Failure {
 			" cannot be read at the moment, so that it may not be called. Nothing was sent."}
 	}
 	return &tools.Failure{Code: "contract_changed", Message: "The MCP server " + server + " changed the " + strings.Join(h.changed, ", ") +
-		" of its tool " + tool + " since it was accepted. It may not be called until an operator accepts the change. Nothing was sent."}
+		" of its tool " + tool + " since it was accepted. It may not be called until an operator looks at the change and accepts it (countersign tools show " + server + "). Nothing was sent."}
 }

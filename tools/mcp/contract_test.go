@@ -80,7 +80,7 @@ func TestContractChanges(t *testing.T) {
 			l.add(&second, says("paid"))
 			eventually(t, "the hold", func() bool { return len(s.Status().Held) == 1 })
 			held := s.Status().Held[0]
-			if diff := cmp.Diff(c.changed, held.Changed); diff != "" || held.Tool != "pay" || held.Name != "srv_pay" || !strings.Contains(held.Contract, `"pay"`) {
+			if diff := cmp.Diff(c.changed, held.Changed); diff != "" || held.Tool != "pay" || held.Name != "srv_pay" {
 				t.Error(diff, held)
 			}
 			var tool tools.Tool
@@ -100,9 +100,7 @@ func TestContractChanges(t *testing.T) {
 				t.Errorf("held: %+v", spec)
 			}
 
-			if err := s.Accept(t.Context(), "pay"); err != nil {
-				t.Fatal(err)
-			}
+			accept(t, s)
 			eventually(t, "the release", func() bool { return len(s.Status().Held) == 0 })
 			if r, err := call(t, s, "srv_pay", `{}`); err != nil || r.Text != "paid" {
 				t.Error(r, err)
@@ -112,6 +110,38 @@ func TestContractChanges(t *testing.T) {
 				t.Error("an approval of the old contract would still count")
 			}
 		})
+	}
+}
+
+// accept is what another process does.
+func accept(t *testing.T, s *Server) {
+	t.Helper()
+	s.mu.Lock()
+	hash := s.listed["pay"].hash
+	s.mu.Unlock()
+	if err := s.cfg.Pins.Pin(t.Context(), s.cfg.Name, "pay", hash, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What the configuration lets a server change is accepted by itself, and nothing beside it.
+func TestChangesThatMayHappen(t *testing.T) {
+	t.Parallel()
+	l := newLocal(nil)
+	l.add(&mcp.Tool{Name: "pay", Description: "Pays."}, says("paid"))
+	cfg := l.config()
+	cfg.MayChange = []string{"server", "description"}
+	s := connect(t, cfg)
+	registry := follow(t, s)
+	l.add(&mcp.Tool{Name: "pay", Description: "Pays at once."}, says("paid"))
+	eventually(t, "the new words", func() bool { return strings.HasPrefix(specIn(t, registry, "srv_pay").Description, "Pays at once.") })
+	if held := s.Status().Held; len(held) != 0 {
+		t.Errorf("held: %+v", held)
+	}
+	l.add(&mcp.Tool{Name: "pay", Description: "Pays twice.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, says("paid"))
+	eventually(t, "the hold", func() bool { return len(s.Status().Held) == 1 })
+	if _, err := Connect(t.Context(), Config{Name: "x", URL: "https://host.example", MayChange: []string{"all"}}); err == nil {
+		t.Error("a part that does not exist")
 	}
 }
 
@@ -150,10 +180,7 @@ func TestPinsOutliveTheProcess(t *testing.T) {
 		t.Error(r, err)
 	}
 	// Somebody accepts it in another process.
-	hash := s.listed["pay"].hash
-	if err := pins.Pin(t.Context(), "srv", "pay", hash); err != nil {
-		t.Fatal(err)
-	}
+	accept(t, s)
 	eventually(t, "the release", func() bool { return len(s.Status().Held) == 0 })
 }
 
@@ -164,13 +191,13 @@ type flaky struct {
 	down bool
 }
 
-func (f *flaky) Pinned(ctx context.Context, server, tool string) (string, bool, error) {
+func (f *flaky) Seen(ctx context.Context, server, tool, hash, text string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.down {
-		return "", false, errors.New("the database is away")
+		return "", errors.New("the database is away")
 	}
-	return f.memoryPins.Pinned(ctx, server, tool)
+	return f.memoryPins.Seen(ctx, server, tool, hash, text)
 }
 
 func (f *flaky) set(down bool) {

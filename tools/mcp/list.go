@@ -91,8 +91,7 @@ type naming struct {
 
 // adopt makes a tool of what the server lists, or keeps the one that there is.
 func (s *Server) adopt(ctx context.Context, r *mcp.Tool, server *mcp.Implementation, names *naming) (*tool, error) {
-	hash := contractOf(server, r)
-	h := s.pinned(ctx, r.Name, hash)
+	hash, h := s.pinned(ctx, server, r)
 	s.mu.Lock()
 	before := s.listed[r.Name]
 	s.mu.Unlock()
@@ -102,6 +101,8 @@ func (s *Server) adopt(ctx context.Context, r *mcp.Tool, server *mcp.Implementat
 	name := names.name(r.Name, func(own string) bool { return names.listed[own] })
 	t := &tool{server: s, raw: r, hash: hash, hold: h}
 	if h != nil {
+		s.cfg.Logger.WarnContext(ctx, "a tool of an MCP server is held until its changed contract is accepted: countersign tools accept",
+			"tool", oneLine(r.Name, 100), "changed", h.changed)
 		t.spec = s.heldSpec(name, r.Name, hash, h)
 		return t, nil
 	}

@@ -40,12 +40,15 @@ type Config struct {
 	Private  bool       // their results are not for the channel
 	Egress   *bool      // they send data out of the house; nil: unless a trusted server says otherwise
 	Timeout  time.Duration
-	Pins     Pins                   // nil: kept in memory, and forgotten with the process
-	Taken    func(name string) bool // whether another tool has that name already; nil: none
-	Progress func(Progress)         // told of the progress of calls; must not block; nil: nobody
-	Logger   *slog.Logger
-	Version  string         // ours, told to the server
-	Roots    *x509.CertPool // trusted certificate authorities; nil: the system's
+	// MayChange are the Parts of a tool's contract whose change is accepted by itself;
+	// a change of any other holds the tool until an operator accepts it.
+	MayChange []string
+	Pins      Pins                   // nil: kept in memory, and forgotten with the process
+	Taken     func(name string) bool // whether another tool has that name already; nil: none
+	Progress  func(Progress)         // told of the progress of calls; must not block; nil: nobody
+	Logger    *slog.Logger
+	Version   string         // ours, told to the server
+	Roots     *x509.CertPool // trusted certificate authorities; nil: the system's
 
 	pace pace // of reconnecting; zero: defaultPace
 	link linker
@@ -115,6 +118,11 @@ func checkConfig(cfg Config) error {
 		return errors.New("headers are for servers with a url")
 	case cfg.URL != "" && len(cfg.Env) > 0:
 		return errors.New("env is for servers with a command")
+	}
+	for _, part := range cfg.MayChange {
+		if !slices.Contains(Parts, part) {
+			return fmt.Errorf("%q is no part of a contract: %s", part, strings.Join(Parts, ", "))
+		}
 	}
 	if !slices.Contains([]tools.Risk{"", tools.Low, tools.Medium, tools.High}, cfg.Risk) {
 		return fmt.Errorf("risk %q is not one of low, medium, high", cfg.Risk)

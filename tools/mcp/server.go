@@ -129,10 +129,9 @@ type Status struct {
 
 // Held is a tool that may not be called until its contract is accepted.
 type Held struct {
-	Tool     string   // the server's own name, for Accept
-	Name     string   // ours
-	Changed  []string // parts of the contract; empty: the pinned one could not be read
-	Contract string   // what the server says now, as JSON: the server's words
+	Tool    string   // the server's own name
+	Name    string   // ours
+	Changed []string // parts of the contract; empty: the pinned one could not be read
 }
 
 // Status gives the state of the server now.
@@ -147,26 +146,10 @@ func (s *Server) Status() Status {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.listed)) {
 		if t := s.listed[name]; t.hold != nil {
-			status.Held = append(status.Held, Held{Tool: name, Name: t.spec.Name, Changed: t.hold.changed, Contract: draw(pretty(t.raw))})
+			status.Held = append(status.Held, Held{Tool: name, Name: t.spec.Name, Changed: t.hold.changed})
 		}
 	}
 	return status
-}
-
-// Accept pins the contract that a tool has now, by the server's own name. Another
-// process that keeps the same pins follows within the pace of its checks.
-func (s *Server) Accept(ctx context.Context, tool string) error {
-	s.mu.Lock()
-	t := s.listed[tool]
-	s.mu.Unlock()
-	if t == nil {
-		return fmt.Errorf("%w %q lists no tool %q", ErrConfig, s.cfg.Name, tool)
-	}
-	if err := s.cfg.Pins.Pin(ctx, s.cfg.Name, tool, t.hash); err != nil {
-		return fmt.Errorf("the contract of %s cannot be pinned: %w", tool, err)
-	}
-	nudge(s.stale)
-	return nil
 }
 
 // nudge leaves a mark that is not there yet.
