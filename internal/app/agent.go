@@ -88,18 +88,26 @@ func (a *App) model() llm.Model {
 	if a.opt.Model != nil {
 		return a.opt.Model
 	}
+	return a.served(a.cfg.Model.Name)
+}
+
+// served is a model of the configured server.
+func (a *App) served(name string) llm.Model {
 	m := a.cfg.Model
-	return openai.New(openai.Config{BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: m.Name, API: openai.API(m.API), Timeout: m.Timeout, MaxWait: modelWait, Logger: a.log})
+	return openai.New(openai.Config{
+		BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: name, API: openai.API(m.API), Timeout: m.Timeout,
+		Window: m.Window, Stream: m.Stream, Strict: m.Strict, MaxWait: modelWait, Logger: a.log,
+	})
 }
 
 // small is the model for summaries, where one is named. Without it long outputs are
 // shown in part: the same model would be asked once more for every one of them.
 func (a *App) small() llm.Model {
-	m := a.cfg.Model
-	if m.Small == "" || a.opt.Model != nil {
+	small := a.cfg.Model.Small
+	if small == "" || a.opt.Model != nil {
 		return nil
 	}
-	return openai.New(openai.Config{BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: m.Small, API: openai.API(m.API), Timeout: m.Timeout, MaxWait: modelWait, Logger: a.log})
+	return a.served(small)
 }
 
 // modelWait is how long a worker sleeps for a provider that asks for patience; beyond

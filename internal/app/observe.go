@@ -188,7 +188,7 @@ func (c *counted) Complete(ctx context.Context, r llm.Request) (llm.Reply, error
 	began := time.Now()
 	reply, err := c.Model.Complete(ctx, r)
 	call := metrics.Called{
-		Model: c.name, Currency: c.price.Currency, Usage: reply.Usage, Took: time.Since(began), At: c.now(),
+		Model: c.name, Currency: c.price.Currency, Usage: reply.Usage, Shrunk: reply.Shrunk, Took: time.Since(began), At: c.now(),
 	}
 	var e *llm.Error
 	switch {

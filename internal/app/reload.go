@@ -20,6 +20,7 @@ import (
 var taken = []string{
 	"roles.", "rules[", "approvals.ttl", "approvals.approvers", "approvals.quorum", "approvals.self_approval", "approvals.edit_approves",
 	"approvals.step_up", "approvals.escalate.to", "tools.http[", "model.name", "model.base_url", "model.api_key", "model.timeout",
+	"model.window", "model.stream", "model.strict",
 }
 
 // Reloaded says what a reload changed.

@@ -54,6 +54,9 @@ func (c *Config) advise() Problems {
 	if c.Model.Timeout > c.Limits.MaxActiveTime {
 		warn("model.timeout", "one reply may take longer than a whole run (limits.max_active_time is %s)", c.Limits.MaxActiveTime)
 	}
+	if w := c.Model.Window; w > 0 && w < smallestWindow {
+		warn("model.window", "a window of %d tokens hardly holds the instructions and the tools; %d is the least that works well", w, smallestWindow)
+	}
 	if c.Limits.ToolTimeout > c.Limits.MaxActiveTime {
 		warn("limits.tool_timeout", "one tool call may take longer than a whole run (limits.max_active_time is %s)", c.Limits.MaxActiveTime)
 	}
@@ -64,6 +67,9 @@ func (c *Config) advise() Problems {
 	}
 	return out
 }
+
+// smallestWindow is the least context, in tokens, in which a run has room.
+const smallestWindow = 8192
 
 // onlyApprover gives the one person who may countersign, where it is known to be one.
 func (c *Config) onlyApprover() (UserID, bool) {

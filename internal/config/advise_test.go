@@ -22,6 +22,8 @@ func TestWarnings(t *testing.T) {
 		{"one approver who may approve their own", doc + "roles: {m: {users: [U1]}}\napprovals: {approvers: [m], self_approval: true}", nil},
 		{"group of approvers", doc + "roles: {m: {users: [U1], usergroups: [S1]}}\napprovals: {approvers: [m]}", nil},
 		{"slow model", "model: {timeout: 2m}", []string{"model.timeout: one reply may take longer"}},
+		{"a window that is too small", "model: {window: 2048}", []string{"model.window: a window of 2048 tokens hardly holds the instructions"}},
+		{"a window that is not", "model: {window: 8192}", nil},
 		{"slow tool", "limits: {tool_timeout: 2m}", []string{"limits.tool_timeout: one tool call may take longer"}},
 		{"variable where none is filled", "model: {name: '${NAME}'}", []string{"line 1, column 15: model.name: ${NAME} is not filled in here"}},
 	}

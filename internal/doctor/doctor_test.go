@@ -129,6 +129,45 @@ func TestModel(t *testing.T) {
 	}
 }
 
+// reader is a model whose server reads so many words of a request at most.
+type reader struct {
+	model
+	reads int
+}
+
+func (m reader) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
+	if len(r.Tools) > 0 {
+		return llm.Reply{Calls: []llm.Call{{Name: "confirm_setup", Arguments: `{"word":"ready"}`}}}, nil
+	}
+	words := strings.Count(r.Messages[1].Text, "word ")
+	m.reply.Usage.Prompt = min(words, m.reads)
+	return m.model.Complete(ctx, r)
+}
+
+// Row C25: the configured window is tried, since a server that cuts says nothing.
+func TestC25TheWindowIsTried(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		yaml  string
+		model reader
+		want  string
+	}{
+		"read":        {"model: {window: 8192}\n", reader{reads: 10_000}, "ok: The model's server reads long requests (6144 tokens; model.window is 8192)."},
+		"cut":         {"model: {window: 8192}\n", reader{reads: 4096}, "broken: The model's server read 4096 tokens of a request of 6144 words"},
+		"cut further": {"model: {window: 131072}\n", reader{reads: 4096}, "read 4096 tokens of a request of 12000 words"},
+		"refused":     {"model: {window: 8192}\n", reader{model: model{err: &llm.Error{Kind: llm.Overflow, Message: "m"}}}, "broken: The model's server refuses a request of 6144 words"},
+		"uncounted":   {"model: {window: 8192}\n", reader{model: model{reply: llm.Reply{Usage: llm.Usage{Estimated: true}}}, reads: 1}, "does not count tokens"},
+		"too slow":    {"model: {window: 8192}\n", reader{model: model{err: &llm.Error{Kind: llm.Overloaded, Message: "m"}}}, "warning: Whether the server reads"},
+		"not set":     {"model: {base_url: 'http://127.0.0.1:9/v1'}\n", reader{}, "warning: model.window is not set"},
+		"OpenAI's":    {"", reader{}, "ok: The model gpt-5-mini answers"},
+	} {
+		got := about(doctor.Examine(t.Context(), &doctor.Subject{Config: parse(t, "http: {addr: \"\"}\n"+c.yaml), Model: c.model, Now: time.Now}), "model")
+		if !strings.Contains(got, c.want) || name == "OpenAI's" && strings.Contains(got, "model.window") {
+			t.Errorf("%s: wanted %q in %q", name, c.want, got)
+		}
+	}
+}
+
 // database is a database with a schema and a clock.
 type database struct {
 	current, known int64

@@ -54,6 +54,40 @@ func (e *examiner) model(ctx context.Context) {
 	default:
 		e.ok("model", "The model %s answers and calls tools (%d tokens).", name, reply.Usage.Total())
 	}
+	e.window(ctx)
+}
+
+// mostWords bounds the request that tries the window.
+const mostWords = 12_000
+
+// window tries with a long request whether the server reads as much as model.window
+// says: some cut what is longer from the front, instructions first, and say nothing.
+func (e *examiner) window(ctx context.Context) {
+	m := e.Config.Model
+	if m.Window == 0 {
+		if m.BaseURL != "" {
+			e.warn("model", "Set model.window to the context length with which the server runs the model.", "model.window is not set: a server that cuts long requests without an error, as Ollama does, would not be noticed before it happens.")
+		}
+		return
+	}
+	words := min(m.Window*3/4, mostWords)
+	reply, err := e.Model.Complete(ctx, llm.Request{
+		Messages:  []llm.Message{{Role: llm.System, Text: "Answer with the word " + probeWord + "."}, {Role: llm.User, Text: strings.Repeat("word ", words)}},
+		MaxTokens: 200, Key: "doctor",
+	})
+	var failed *llm.Error
+	switch read := reply.Usage.Prompt; {
+	case errors.As(err, &failed) && failed.Kind == llm.Overflow:
+		e.broken("model", "Raise the server's context length, or lower model.window.", "The model's server refuses a request of %d words, which model.window (%d tokens) has room for.", words, m.Window)
+	case err != nil:
+		e.warn("model", "Ask again; model.timeout is how long one reply may take.", "Whether the server reads model.window (%d tokens) could not be tried: %s", m.Window, err)
+	case reply.Usage.Estimated:
+		e.warn("model", "Look at its own settings.", "The model's server does not count tokens, so nobody sees whether it reads model.window (%d tokens).", m.Window)
+	case read < words*3/4:
+		e.broken("model", "Raise the server's context length (OLLAMA_CONTEXT_LENGTH at Ollama), or lower model.window.", "The model's server read %d tokens of a request of %d words: it cuts what is longer without an error, and model.window is %d.", read, words, m.Window)
+	default:
+		e.ok("model", "The model's server reads long requests (%d tokens; model.window is %d).", read, m.Window)
+	}
 }
 
 func (e *examiner) noModel(err error) {

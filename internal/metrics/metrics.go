@@ -139,16 +139,24 @@ type Called struct {
 	Usage    llm.Usage
 	Cost     int64    // millionths of the currency
 	Failure  llm.Kind // "": none
+	Shrunk   bool     // it was answered, but the provider seems to have read a part of the request only
 	Took     time.Duration
 	At       time.Time
 }
 
+// outcomeShrunk is the outcome of a call that was answered after a part of it only was read.
+const outcomeShrunk = "shrunk"
+
 // ModelCalled counts a call of the model.
 func (s *Set) ModelCalled(c Called) {
 	outcome := "ok"
-	if c.Failure != "" {
+	switch {
+	case c.Failure != "":
 		outcome = string(c.Failure)
+	case c.Shrunk:
+		outcome = outcomeShrunk
 	}
+	s.calls.WithLabelValues(c.Model, outcomeShrunk).Add(0) // an alert looks for its first
 	s.calls.WithLabelValues(c.Model, outcome).Inc()
 	s.thinking.WithLabelValues(c.Model).Observe(c.Took.Seconds())
 	for kind, n := range map[string]int{"prompt": c.Usage.Prompt, "completion": c.Usage.Completion, "cached": c.Usage.Cached} {

@@ -52,7 +52,12 @@ func TestWhatHappensIsCounted(t *testing.T) {
 	s.Limited("chat.update")
 	s.LeaseLost()
 	s.ModelCalled(metrics.Called{Model: "m", Currency: "USD", Usage: llm.Usage{Prompt: 100, Completion: 10, Cached: 40}, Cost: 2_500_000, At: start})
+	s.ModelCalled(metrics.Called{Model: "m", Currency: "USD", Shrunk: true, At: start})
+	if !s.ModelFailing(start).IsZero() {
+		t.Error("a model that answers is said to fail")
+	}
 	wants(t, scrape(t, s),
+		`countersign_model_calls_total{model="m",outcome="shrunk"} 1`,
 		`countersign_runs_started_total{origin="slack"} 1`,
 		`countersign_runs_ended_total{halt="done",outcome="success"} 1`,
 		`countersign_run_pickup_seconds_bucket{kind="start",le="0.005"} 1`,
