@@ -3,7 +3,7 @@ package agent_test
 import (
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,124 +11,189 @@ import (
 	"countersign/approvals"
 	"countersign/approvals/decisions"
 	"countersign/approvals/policy"
-	"countersign/tools"
 )
-
-// histories is how many stories one run plays; the soak sets more.
-func histories() int {
-	if n, err := strconv.Atoi(os.Getenv("COUNTERSIGN_HISTORIES")); err == nil && n > 0 {
-		return n
-	}
-	return 40
-}
-
-// first is the story to begin with, to see one again.
-func first() int {
-	n, err := strconv.Atoi(os.Getenv("COUNTERSIGN_FIRST"))
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-func (h *history) note(format string, args ...any) {
-	h.log = append(h.log, fmt.Sprintf(format, args...))
-}
 
 // step is one random thing that happens.
 func (h *history) step() {
-	switch h.rand.IntN(9) {
+	switch h.rand.IntN(10) {
 	case 0, 1, 2:
 		left := -1
 		if h.rand.IntN(3) == 0 {
 			left = 1 + h.rand.IntN(6)
 		}
 		h.advance(left)
-	case 3, 4:
+	case 3, 4, 5:
 		h.decide()
-	case 5:
-		h.say()
 	case 6:
-		h.settle()
+		h.say()
 	case 7:
-		h.db.Clock.Step(time.Duration(h.rand.IntN(30)) * time.Second)
-		if h.rand.IntN(8) == 0 {
-			h.world++ // what previews show is different from now on
-			h.note("the world changes")
-		}
+		h.settle()
 	case 8:
-		if h.rand.IntN(4) == 0 {
-			h.db.Clock.Step(2 * time.Hour)
-			_, door := h.process("sweeper", -1)
-			h.must(door.ExpireDue(h.t.Context()))
-			h.note("two hours pass")
-		}
+		h.pass()
+	case 9:
+		h.note("a probe")
+		h.must(h.door.ProbeDue(h.t.Context()))
 	}
 }
 
-func (h *history) must(err error) {
-	h.t.Helper()
-	if err != nil {
-		h.failf("unexpected: %v", err)
+// meanwhile lets something happen while something else does: a call of the model or
+// of a tool, a preview, a probe. So processes freeze, are taken over and come back,
+// and verdicts fall between a check and its commit.
+func (h *history) meanwhile() {
+	if h.depth >= 2 || h.rand.IntN(6) > 0 {
+		return
+	}
+	h.depth++
+	h.note("meanwhile:")
+	for range 1 + h.rand.IntN(4) {
+		h.step()
+	}
+	h.depth--
+}
+
+// pass lets time pass: seconds, enough for a lease to run out, or hours.
+func (h *history) pass() {
+	switch h.rand.IntN(12) {
+	case 0:
+		h.world++ // what previews show is different from now on
+		h.note("the world changes")
+	case 1:
+		h.db.Clock.Step(2 * time.Hour)
+		h.note("two hours pass")
+		h.must(h.door.ExpireDue(h.t.Context()))
+	default:
+		d := time.Duration(h.rand.IntN(30)) * time.Second
+		h.db.Clock.Step(d)
+		h.note("%s pass", d)
 	}
 }
 
 func (h *history) advance(left int) {
-	a, _ := h.process(fmt.Sprintf("p%d", h.rand.IntN(1<<30)), left)
-	h.note("advance, dying after %d commits", left)
-	if err := a.Advance(h.t.Context(), h.run); err != nil && !errors.Is(err, errDied) {
+	r := h.replica(left)
+	h.note("%s advances, dying after %d commits", r.Owner, left)
+	r.busy = true
+	due := h.due()
+	if h.depth == 0 {
+		h.db.Bell.Take()
+	}
+	err := r.Advance(h.t.Context(), h.run)
+	r.busy = false
+	if err != nil && !errors.Is(err, errDied) {
 		h.failf("advance: %v", err)
 	}
+	h.rung("a worker", due && err == nil) // it may have given the run back as due as it was
 }
 
-func (h *history) load() *agent.Work {
-	w, err := h.db.Load(h.t.Context(), h.run)
-	if err != nil {
-		h.t.Fatal(err)
+// due says whether a claim would find the run: it is the only one that has not ended.
+func (h *history) due() bool {
+	runs, err := h.db.Due(h.t.Context(), h.db.Clock.Now(), 1)
+	h.must(err)
+	return len(runs) > 0
+}
+
+// rings does something that may give the run work, which must ring it then and there.
+func (h *history) rings(what string, do func()) {
+	if h.depth > 0 {
+		do()
+		return
 	}
-	return w
+	before, now := h.due(), h.db.Clock.Now()
+	h.db.Bell.Take()
+	do()
+	if h.db.Clock.Now().Equal(now) {
+		h.rung(what, before)
+	}
 }
 
-var deciders = []string{"U1", "M1", "M2", "M3", "OUT", "NOBODY"}
+// rung checks that a run which became due was rung: nobody should have to sweep it up.
+func (h *history) rung(what string, before bool) {
+	if !before && h.depth == 0 && h.due() && !slices.Contains(h.db.Bell.Take(), h.run) {
+		w := h.load()
+		if w.Run.ReadyAt.Before(h.db.Clock.Now()) || w.Run.Lease.Owner != "" {
+			return // it was left for later, or by a death: the sweep's
+		}
+		h.failf("%s gave the run work and did not ring: wake %d, seen %d, %s", what, w.Run.Wake, w.Run.Seen, w.Run.State)
+	}
+}
+
+var deciders = []string{"U1", "M1", "M1", "M1", "M2", "M2", "M2", "M3", "M3", "OUT", "NOBODY"}
+
+var verdicts = []approvals.Verdict{
+	approvals.Approve, approvals.Approve, approvals.Approve, approvals.Approve, approvals.Approve, approvals.Reject, approvals.Edit, approvals.Respond,
+}
 
 // decide lets somebody try a verdict on some approval, sometimes on an old digest.
 func (h *history) decide() {
-	for _, a := range h.load().Approvals {
-		if h.rand.IntN(2) == 0 {
+	w := h.load()
+	for _, name := range sorted(w.Approvals) {
+		a := w.Approvals[name]
+		if h.rand.IntN(3) == 0 {
 			continue
 		}
 		r := a.Current()
 		t := decisions.Attempt{
 			ID: fmt.Sprintf("d%d", h.rand.Int64()), Approval: a.ID, Revision: r.N, Digest: r.Digest, Via: "slack", Text: "because",
-			Who:     policy.Actor{Team: "T1", User: deciders[h.rand.IntN(len(deciders))]},
-			Verdict: []approvals.Verdict{approvals.Approve, approvals.Approve, approvals.Approve, approvals.Reject, approvals.Edit, approvals.Respond}[h.rand.IntN(6)],
-			Args:    fmt.Sprintf(`{"what":"edited %d"}`, h.rand.IntN(3)),
+			Who: policy.Actor{Team: "T1", User: deciders[h.rand.IntN(len(deciders))]}, Verdict: verdicts[h.rand.IntN(len(verdicts))],
+			Args: fmt.Sprintf(`{"what":"edited %d"}`, h.rand.IntN(3)),
 		}
-		if h.rand.IntN(5) == 0 {
+		if h.rand.IntN(6) == 0 {
 			t.Digest = "stale"
 		}
-		_, door := h.process("door", -1)
-		out, err := door.Decide(h.t.Context(), t)
-		h.must(err)
-		h.note("%s tries %s on %s/%d: %q", t.Who.User, t.Verdict, a.ID, r.N, out.Refused)
-		if out.Refused == "" && (t.Digest == "stale" || t.Who.User == "U1" || t.Who.User == "OUT" || t.Who.User == "NOBODY") {
-			h.failf("%s may not decide on this", t.Who.User)
-		}
+		h.try(a, t)
 	}
 }
 
+func sorted(open map[string]*approvals.Approval) []string {
+	var out []string
+	for name := range open {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// try makes an attempt and remembers to what somebody said yes: what they were shown.
+func (h *history) try(a *approvals.Approval, t decisions.Attempt) {
+	shown := string(a.Current().Args)
+	var out decisions.Outcome
+	h.rings("a verdict", func() {
+		var err error
+		out, err = h.door.Decide(h.t.Context(), t)
+		h.must(err)
+	})
+	h.note("%s tries %s on %s/%d: %q", t.Who.User, t.Verdict, a.ID, t.Revision, out.Refused)
+	if out.Refused != "" {
+		return
+	}
+	if t.Digest == "stale" || t.Who.User == "U1" || t.Who.User == "OUT" || t.Who.User == "NOBODY" {
+		h.failf("%s may not decide on this", t.Who.User)
+	}
+	switch t.Verdict {
+	case approvals.Approve:
+		h.agree(a.Step, shown)
+	case approvals.Edit:
+		h.agree(a.Step, t.Args)
+	}
+}
+
+func (h *history) agree(step int, args string) {
+	n := strconv.Itoa(step)
+	h.agreed[n] = append(h.agreed[n], args)
+}
+
 func (h *history) say() {
-	a, _ := h.process("ear", -1)
-	kind := []agent.MessageKind{agent.FollowUp, agent.FollowUp, agent.FollowUp, agent.Continue, agent.Stop}[h.rand.IntN(5)]
-	if kind == agent.Stop && h.rand.IntN(3) > 0 {
+	kind := []agent.MessageKind{agent.FollowUp, agent.FollowUp, agent.FollowUp, agent.Continue, agent.Continue, agent.Stop}[h.rand.IntN(6)]
+	if kind == agent.Stop && h.rand.IntN(4) > 0 {
 		return
 	}
 	from := policy.Actor{Team: "T1", User: []string{"U1", "M1"}[h.rand.IntN(2)]}
-	err := a.Tell(h.t.Context(), agent.Message{Run: h.run, Kind: kind, From: from, Text: "more"}, fmt.Sprintf("k%d", h.rand.Int64()))
-	if err != nil && !errors.Is(err, agent.ErrSettled) {
-		h.failf("tell: %v", err)
-	}
 	h.note("%s says %s", from.User, kind)
+	h.rings("a message", func() {
+		err := h.replica(-1).Tell(h.t.Context(), agent.Message{Run: h.run, Kind: kind, From: from, Text: "more"}, fmt.Sprintf("k%d", h.rand.Int64()))
+		if err != nil && !errors.Is(err, agent.ErrSettled) {
+			h.failf("tell: %v", err)
+		}
+	})
 }
 
 // settle lets somebody say what became of an uncertain step.
@@ -137,117 +202,43 @@ func (h *history) settle() {
 		if s.State != agent.StepUncertain {
 			continue
 		}
-		f := []decisions.Finding{decisions.Happened, decisions.RunAgain, decisions.GiveUp}[h.rand.IntN(3)]
-		_, door := h.process("door", -1)
-		out, err := door.Settle(h.t.Context(), decisions.Settlement{
-			ID: fmt.Sprintf("f%d", h.rand.Int64()), Run: h.run, Step: s.N, Finding: f,
-			Who: policy.Actor{Team: "T1", User: deciders[h.rand.IntN(len(deciders))]}, Via: "slack",
+		f := []decisions.Finding{decisions.Happened, decisions.RunAgain, decisions.RunAgain, decisions.RunAgain, decisions.RunAgain, decisions.GiveUp}[h.rand.IntN(6)]
+		who := policy.Actor{Team: "T1", User: deciders[h.rand.IntN(len(deciders))]}
+		var out decisions.Outcome
+		h.rings("a finding", func() {
+			var err error
+			out, err = h.door.Settle(h.t.Context(), decisions.Settlement{
+				ID: fmt.Sprintf("f%d", h.rand.Int64()), Run: h.run, Step: s.N, Finding: f, Who: who, Via: "slack",
+			})
+			h.must(err)
 		})
-		h.must(err)
-		h.note("step %d is said to have %s: %q", s.N, f, out.Refused)
+		h.note("%s says of step %d: %s: %q", who.User, s.N, f, out.Refused)
+		if f == decisions.RunAgain && out.Refused == "" {
+			h.agree(s.N, string(s.Executed))
+		}
 	}
 }
 
 // drain lets the story come to its end: everybody answers, every lease runs out.
 func (h *history) drain() {
-	for range 60 {
+	for range 80 {
 		w := h.load()
-		if agent.RunMachine.Terminal(w.Run.State) {
+		if agent.RunMachine.Terminal(w.Run.State) || h.broken {
 			return
 		}
 		h.db.Clock.Step(20 * time.Second)
-		for _, a := range w.Approvals {
-			if a.State != approvals.Pending {
-				continue
+		for _, name := range sorted(w.Approvals) {
+			a := w.Approvals[name]
+			if a.State == approvals.Pending {
+				h.try(a, decisions.Attempt{
+					ID: fmt.Sprintf("d%d", h.rand.Int64()), Approval: a.ID, Revision: a.Revision, Digest: a.Current().Digest,
+					Verdict: approvals.Reject, Who: policy.Actor{Team: "T1", User: "M3"}, Via: "slack",
+				})
 			}
-			_, door := h.process("door", -1)
-			_, err := door.Decide(h.t.Context(), decisions.Attempt{
-				ID: fmt.Sprintf("d%d", h.rand.Int64()), Approval: a.ID, Revision: a.Revision, Digest: a.Current().Digest,
-				Verdict: approvals.Reject, Who: policy.Actor{Team: "T1", User: "M3"}, Via: "slack",
-			})
-			h.must(err)
 		}
 		h.db.Clock.Step(2 * time.Hour) // nobody else answers, and what M3 shaped is not theirs to reject
-		_, door := h.process("sweeper", -1)
-		h.must(door.ExpireDue(h.t.Context()))
+		h.must(h.door.ExpireDue(h.t.Context()))
 		h.advance(-1)
 	}
 	h.failf("the run never ends: %+v", h.load().Run)
-}
-
-// judge holds the end of the story against the promises.
-func (h *history) judge() {
-	w := h.load()
-	for _, s := range w.Steps {
-		if !s.State.Settled() && s.State != agent.StepUncertain {
-			h.failf("step %d is left %s", s.N, s.State)
-		}
-		h.judgeStep(&s)
-	}
-}
-
-func (h *history) judgeStep(s *agent.Step) {
-	calls, ok := h.calls[s.Tool]
-	if !ok {
-		return
-	}
-	var mine []call
-	for _, c := range *calls {
-		if c.run == h.run && c.step == strconv.Itoa(s.N) {
-			mine = append(mine, c)
-		}
-	}
-	tool, _ := h.gate.Tools.Get(s.Tool)
-	spec := tool.Spec()
-	if !spec.Effects {
-		return
-	}
-	redeemed := h.redeemed(s)
-	most := redeemed
-	if spec.Risk != tools.High {
-		most = 1 + redeemed
-	}
-	if spec.Idempotent {
-		most *= 2 // once more, under the same key
-	}
-	if len(mine) > most {
-		h.failf("step %d (%s) ran %d times on %d approvals", s.N, s.Tool, len(mine), redeemed)
-	}
-	for _, c := range mine {
-		if s.Executed == nil || c.args != string(s.Executed) {
-			h.failf("step %d ran %s, stored is %s", s.N, c.args, s.Executed)
-		}
-	}
-}
-
-// redeemed counts the step's approvals that were used up, and checks that each had
-// its people and names the arguments that ran.
-func (h *history) redeemed(s *agent.Step) int {
-	n := 0
-	for approval := s.Approval; approval != ""; {
-		c, err := h.db.Case(h.t.Context(), approval)
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		a := &c.Approval
-		approval = a.Again
-		if a.State != approvals.Redeemed {
-			continue
-		}
-		n++
-		r := a.Current()
-		if a.Approvals() < r.Requirement.Quorum {
-			h.failf("approval %s was redeemed with %d of %d", a.ID, a.Approvals(), r.Requirement.Quorum)
-		}
-		for _, d := range a.Decisions {
-			// Of a MEDIUM call, which had no approvers, its asker says what became of it.
-			if d.By.User == "U1" && a.Risk != tools.Medium {
-				h.failf("the asker decided on %s", a.ID)
-			}
-		}
-		if s.Executed != nil && string(r.Args) != string(s.Executed) {
-			h.failf("approval %s is for %s, what ran is %s", a.ID, r.Args, s.Executed)
-		}
-	}
-	return n
 }

@@ -66,10 +66,11 @@ func private(path string) error {
 
 // handle opens one pool on the SQLite file.
 func (s *Store) handle(ctx context.Context, dsn string, conns int) (*gorm.DB, error) {
-	db, err := sqlite.Open(dsn)
+	connector, err := new(sqlite.SQLite).OpenConnector(dsn)
 	if err != nil {
 		return nil, unreachable(err, s.path)
 	}
+	db := sql.OpenDB(keeping{connector})
 	s.closers = append(s.closers, db.Close)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
