@@ -97,7 +97,7 @@ func reachable(from, to agent.RunState) bool {
 // load reads the run and holds it against what was read before: what was used is not
 // given back, and what has its result keeps it.
 func (h *history) load() *agent.Work {
-	w, err := h.db.Load(h.t.Context(), h.run)
+	w, err := h.db.Load(h.ctx, h.run)
 	if err != nil {
 		h.t.Error(err)
 		return &agent.Work{}
@@ -180,7 +180,7 @@ func (h *history) judgeStep(s *agent.Step) {
 func (h *history) redeemed(s *agent.Step) int {
 	n := 0
 	for approval := s.Approval; approval != ""; {
-		c, err := h.db.Case(h.t.Context(), approval)
+		c, err := h.db.Case(h.ctx, approval)
 		if err != nil {
 			h.failf("read %s: %v", approval, err)
 			return n
@@ -220,7 +220,7 @@ func (h *history) judgeRecord(entries []audit.Entry) {
 		switch on {
 		case "opened":
 			at[e.Approval] = approvals.Pending
-			if c, err := h.db.Case(h.t.Context(), e.Approval); err == nil && e.User != "" && c.Approval.Current().Requirement.Quorum <= 1 {
+			if c, err := h.db.Case(h.ctx, e.Approval); err == nil && e.User != "" && c.Approval.Current().Requirement.Quorum <= 1 {
 				at[e.Approval] = approvals.Approved // whoever asked for it counts
 			}
 			continue
@@ -238,7 +238,7 @@ func (h *history) judgeRecord(entries []audit.Entry) {
 		at[e.Approval] = to
 	}
 	for approval, state := range at {
-		c, err := h.db.Case(h.t.Context(), approval)
+		c, err := h.db.Case(h.ctx, approval)
 		if err != nil || c.Approval.State != state || c.Approval.Open() {
 			h.failf("approval %s is recorded as %s, stored is %+v (%v)", approval, state, c, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"countersign/approvals"
 	"countersign/approvals/decisions"
 	"countersign/approvals/policy"
+	"countersign/internal/store"
 )
 
 // step is one random thing that happens.
@@ -32,7 +33,7 @@ func (h *history) step() {
 		h.pass()
 	case 9:
 		h.note("a probe")
-		h.must(h.door.ProbeDue(h.t.Context()))
+		h.must(h.door.ProbeDue(h.ctx))
 	}
 }
 
@@ -60,7 +61,7 @@ func (h *history) pass() {
 	case 1:
 		h.db.Clock.Step(2 * time.Hour)
 		h.note("two hours pass")
-		h.must(h.door.ExpireDue(h.t.Context()))
+		h.must(h.door.ExpireDue(h.ctx))
 	default:
 		d := time.Duration(h.rand.IntN(30)) * time.Second
 		h.db.Clock.Step(d)
@@ -76,9 +77,9 @@ func (h *history) advance(left int) {
 	if h.depth == 0 {
 		h.db.Bell.Take()
 	}
-	err := r.Advance(h.t.Context(), h.run)
+	err := r.Advance(h.ctx, h.run)
 	r.busy = false
-	if err != nil && !errors.Is(err, errDied) {
+	if err != nil && !errors.Is(err, errDied) && !errors.Is(err, store.ErrUnavailable) { // both are deaths
 		h.failf("advance: %v", err)
 	}
 	h.rung("a worker", due && err == nil) // it may have given the run back as due as it was
@@ -86,7 +87,7 @@ func (h *history) advance(left int) {
 
 // due says whether a claim would find the run: it is the only one that has not ended.
 func (h *history) due() bool {
-	runs, err := h.db.Due(h.t.Context(), h.db.Clock.Now(), 1)
+	runs, err := h.db.Due(h.ctx, h.db.Clock.Now(), 1)
 	h.must(err)
 	return len(runs) > 0
 }
@@ -158,7 +159,7 @@ func (h *history) try(a *approvals.Approval, t decisions.Attempt) {
 	var out decisions.Outcome
 	h.rings("a verdict", func() {
 		var err error
-		out, err = h.door.Decide(h.t.Context(), t)
+		out, err = h.door.Decide(h.ctx, t)
 		h.must(err)
 	})
 	h.note("%s tries %s on %s/%d: %q", t.Who.User, t.Verdict, a.ID, t.Revision, out.Refused)
@@ -189,7 +190,7 @@ func (h *history) say() {
 	from := policy.Actor{Team: "T1", User: []string{"U1", "M1"}[h.rand.IntN(2)]}
 	h.note("%s says %s", from.User, kind)
 	h.rings("a message", func() {
-		err := h.replica(-1).Tell(h.t.Context(), agent.Message{Run: h.run, Kind: kind, From: from, Text: "more"}, fmt.Sprintf("k%d", h.rand.Int64()))
+		err := h.replica(-1).Tell(h.ctx, agent.Message{Run: h.run, Kind: kind, From: from, Text: "more"}, fmt.Sprintf("k%d", h.rand.Int64()))
 		if err != nil && !errors.Is(err, agent.ErrSettled) {
 			h.failf("tell: %v", err)
 		}
@@ -207,7 +208,7 @@ func (h *history) settle() {
 		var out decisions.Outcome
 		h.rings("a finding", func() {
 			var err error
-			out, err = h.door.Settle(h.t.Context(), decisions.Settlement{
+			out, err = h.door.Settle(h.ctx, decisions.Settlement{
 				ID: fmt.Sprintf("f%d", h.rand.Int64()), Run: h.run, Step: s.N, Finding: f, Who: who, Via: "slack",
 			})
 			h.must(err)
@@ -237,7 +238,7 @@ func (h *history) drain() {
 			}
 		}
 		h.db.Clock.Step(2 * time.Hour) // nobody else answers, and what M3 shaped is not theirs to reject
-		h.must(h.door.ExpireDue(h.t.Context()))
+		h.must(h.door.ExpireDue(h.ctx))
 		h.advance(-1)
 	}
 	h.failf("the run never ends: %+v", h.load().Run)

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,7 @@ import (
 // history is one random story: a model, people, a clock, deaths and replicas.
 type history struct {
 	t        *testing.T
+	ctx      context.Context // patient: many share the cores
 	rand     *rand.Rand
 	db       *storetest.DB
 	words    *prompts.Prompts
@@ -107,7 +109,9 @@ func tell(t *testing.T, seed uint64, next <-chan int) map[string]int {
 			t.Errorf("history %d of seed %d", i, seed)
 		}
 	}
-	if err := db.VerifyAudit(t.Context()); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	if err := db.VerifyAudit(ctx); err != nil {
 		t.Errorf("audit: %v", err)
 	}
 	return happened
@@ -117,7 +121,7 @@ func tell(t *testing.T, seed uint64, next <-chan int) map[string]int {
 func (h *history) entries(read *int64) []audit.Entry {
 	var all []audit.Entry
 	for {
-		entries, err := h.db.AuditEntries(h.t.Context(), *read, 1000)
+		entries, err := h.db.AuditEntries(h.ctx, *read, 1000)
 		h.must(err)
 		if len(entries) == 0 || err != nil {
 			return all
@@ -128,8 +132,10 @@ func (h *history) entries(read *int64) []audit.Entry {
 }
 
 func newHistory(t *testing.T, db *storetest.DB, words *prompts.Prompts, r *rand.Rand) *history {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	t.Cleanup(cancel)
 	h := &history{
-		t: t, rand: r, db: db, words: words, calls: map[string][]call{}, agreed: map[string][]string{},
+		t: t, ctx: ctx, rand: r, db: db, words: words, calls: map[string][]call{}, agreed: map[string][]string{},
 		state: agent.Init, edges: edges(),
 	}
 	h.gate = h.newGate()
@@ -142,7 +148,7 @@ func newHistory(t *testing.T, db *storetest.DB, words *prompts.Prompts, r *rand.
 
 func (h *history) play(i int) {
 	at := fmt.Sprintf("%d.000001", i)
-	accepted, err := h.replica(-1).Start(h.t.Context(), agent.Mention{
+	accepted, err := h.replica(-1).Start(h.ctx, agent.Mention{
 		Thread:    agent.Thread{Installation: "T1", Channel: "C1", TS: at},
 		MessageTS: at, Asker: policy.Actor{Team: "T1", User: "U1"}, Text: "do it", Language: "en",
 	})
