@@ -113,7 +113,9 @@ func (w *worker) load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("load run %s: %w", w.run.ID, err)
 	}
+	used := w.run.Spent
 	w.run, w.turns, w.steps, w.inbox, w.open = work.Run, work.Turns, work.Steps, work.Inbox, work.Approvals
+	w.run.Spent = w.run.Spent.atLeast(used) // a reply was paid for, even when it could not be stored
 	if w.open == nil {
 		w.open = openApprovals{}
 	}
@@ -142,6 +144,11 @@ func (w *worker) commit(ctx context.Context, c Change, guarded bool) error {
 	}
 	w.moved = w.moved || wake != w.run.Wake
 	w.lease.Until = f.Until
+	for _, m := range c.Approvals {
+		if a := w.open[m.ID]; a != nil {
+			a.State, a.Version = m.To, a.Version+1
+		}
+	}
 	return nil
 }
 

@@ -104,11 +104,7 @@ func (w *worker) withdraw(ctx context.Context, s *Step, a *approvals.Approval, f
 func (w *worker) stillUnknown(ctx context.Context, s *Step, a *approvals.Approval, why string) error {
 	c := w.lapsed(a, why)
 	c.Wishes = append(c.Wishes, questionWish(&w.run, s.N, w.a.Now()))
-	if err := w.commit(ctx, c, true); err != nil {
-		return err
-	}
-	a.State = approvals.Lapsed
-	return nil
+	return w.commit(ctx, c, true)
 }
 
 // lapse lets an approval go because what it was given for changed, and asks again

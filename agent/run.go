@@ -87,6 +87,14 @@ type Spent struct {
 	Cost       int64         `json:"cost"` // micro-units
 }
 
+// atLeast is the larger of two states of the ledger, of which calls are never taken
+// back. Steps are the rows': one that was not stored was not made.
+func (s Spent) atLeast(o Spent) Spent {
+	s.Calls, s.Prompt, s.Completion, s.Cached = max(s.Calls, o.Calls), max(s.Prompt, o.Prompt), max(s.Completion, o.Completion), max(s.Cached, o.Cached)
+	s.Estimated, s.Active, s.Cost = s.Estimated || o.Estimated, max(s.Active, o.Active), max(s.Cost, o.Cost)
+	return s
+}
+
 // Counters are the run's memory of its own trouble; they survive every pause.
 type Counters struct {
 	Heals    int  `json:"heals"`              // reflections in a row

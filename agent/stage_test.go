@@ -28,6 +28,7 @@ type stage struct {
 	limits agent.Limits
 	chars  int
 	quorum int
+	price  agent.Price
 	small  llm.Model
 	gate   *agent.Gate
 	agent  *agent.Agent
@@ -142,7 +143,7 @@ func (s *stage) rewire() {
 	plain := func(text string) string { return text }
 	s.agent, err = agent.New(agent.Config{
 		Store: s.db, Model: s.model, Small: s.small, Gate: s.gate, Directory: people{}, Prompts: p, Now: s.db.Clock.Now, Logger: slog.New(slog.DiscardHandler),
-		Owner: "o" + id.Call(), Lease: 6 * time.Second, Limits: s.limits, OutputChars: s.chars, Name: "countersign", OpenPerRun: 5, Mask: plain,
+		Owner: "o" + id.Call(), Lease: 6 * time.Second, Limits: s.limits, OutputChars: s.chars, Name: "countersign", OpenPerRun: 5, Mask: plain, Price: s.price,
 	})
 	s.ok(err)
 	s.door = decisions.New(decisions.Config{
@@ -160,12 +161,29 @@ func (s *stage) ok(err error) {
 // start starts a run and advances it as far as it goes.
 func (s *stage) start() *stage {
 	s.Helper()
+	return s.accept().advance()
+}
+
+// accept starts a run that nobody advances yet.
+func (s *stage) accept() *stage {
+	s.Helper()
 	a, err := s.agent.Start(s.Context(), agent.Mention{
 		Thread: agent.Thread{Installation: "T1", Channel: "C1", TS: "1.1"}, MessageTS: "1.1", Asker: policy.Actor{Team: "T1", User: "U1"}, Text: "do it", Language: "en",
 	})
 	s.ok(err)
 	s.run = a.Run
-	return s.advance()
+	return s
+}
+
+// settleAll lets manager M1 say the same of every call of unknown outcome.
+func (s *stage) settleAll(f decisions.Finding) {
+	s.Helper()
+	for _, step := range s.work().Steps {
+		if step.State == agent.StepUncertain {
+			_, err := s.door.Settle(s.Context(), decisions.Settlement{ID: id.Call(), Run: s.run, Step: step.N, Finding: f, Who: policy.Actor{Team: "T1", User: "M1"}, Via: "slack"})
+			s.ok(err)
+		}
+	}
 }
 
 func (s *stage) advance() *stage {
