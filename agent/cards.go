@@ -59,6 +59,16 @@ func alike(open []approvals.Approval) []*approvals.Approval {
 	return out
 }
 
+// ReviewWishes asks for the card on which others look at what one person did alone,
+// wherever the approval's own card is shown.
+func ReviewWishes(a *approvals.Approval, everywhere string, now time.Time) []Wish {
+	wishes := []Wish{{Subject: approvals.ReviewSubject(a.ID, a.Channel), Channel: a.Channel, ThreadTS: a.ThreadTS, Priority: PriorityCard, ReadyAt: now}}
+	if everywhere != "" && everywhere != a.Channel {
+		wishes = append(wishes, Wish{Subject: approvals.ReviewSubject(a.ID, everywhere), Channel: everywhere, Priority: PriorityCard, ReadyAt: now})
+	}
+	return wishes
+}
+
 // PeopleWish asks for the private notes about an approval.
 func PeopleWish(a *approvals.Approval, now time.Time) Wish {
 	return Wish{Subject: approvals.PeopleSubject(a.ID), Priority: PriorityProgress, ReadyAt: now}

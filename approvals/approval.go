@@ -73,6 +73,7 @@ type Approval struct {
 
 	Revisions []Revision
 	Decisions []Decision
+	Review    *Review // of an approval that one person gave alone; nil: none
 }
 
 // Revision fixes what is countersigned.
@@ -110,6 +111,7 @@ type Decision struct {
 	Reason   string
 	Via      string // slack, cli, scheduler
 	Void     bool   // an edit voided it
+	Glass    bool   // an approval that one person gave alone in an emergency
 	At       time.Time
 }
 

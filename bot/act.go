@@ -79,7 +79,11 @@ func (b *Bot) act(ctx context.Context, c Click, thread string) error {
 
 func (b *Bot) verdict(ctx context.Context, c Click) (decisions.Outcome, error) {
 	switch c.Action {
-	case actApprove, callShow:
+	case callReviewed:
+		return b.review(ctx, c, approvals.ReviewDone)
+	case callConcern:
+		return b.review(ctx, c, approvals.ReviewConcern)
+	case actApprove, callShow, callGlass:
 		return b.decide(ctx, c, approvals.Approve)
 	case callEdit:
 		return b.decide(ctx, c, approvals.Edit)
@@ -116,7 +120,7 @@ func (b *Bot) decide(ctx context.Context, c Click, v approvals.Verdict) (decisio
 	}
 	t := decisions.Attempt{
 		ID: c.ID, Approval: c.Approval, Revision: c.Revision, Digest: c.Digest, Verdict: v,
-		Args: in.Args, Text: in.Text, Who: c.Actor, Via: "slack", Proved: in.Proved,
+		Args: in.Args, Text: in.Text, Who: c.Actor, Via: "slack", Proved: in.Proved, Glass: c.Action == callGlass,
 	}
 	if v == approvals.Approve {
 		current, err := b.Views.Case(ctx, c.Approval)

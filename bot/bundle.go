@@ -46,8 +46,8 @@ func (b *Bot) bundle(ctx context.Context, run string, rest []string) ([]decision
 	return b.Marks.Bundle(ctx, run, first)
 }
 
-// fillBundle fills the form that decides several calls. What it shows in full is
-// noted for each of them: it counts as opened.
+// fillBundle fills the form that decides several calls. What it shows in full counts
+// as opened from then on.
 func (b *Bot) fillBundle(ctx context.Context, viewID, action, user string, meta card.ModalMeta) error {
 	lang := b.langOf(ctx, user)
 	cases, err := b.Marks.Bundle(ctx, meta.Run, meta.Step)
@@ -70,17 +70,15 @@ func (b *Bot) fillBundle(ctx context.Context, viewID, action, user string, meta 
 	if !fits {
 		return b.setView(ctx, viewID, b.Card.Note(lang, "bundle_unfit", "", nil))
 	}
-	if err := b.opened(ctx, action, user, live); err != nil {
+	v.PrivateMetadata = b.Card.BundleMeta(live, meta)
+	if err := b.setView(ctx, viewID, v); err != nil || action != actBundle {
 		return err
 	}
-	v.PrivateMetadata = b.Card.BundleMeta(live, meta)
-	return b.setView(ctx, viewID, v)
+	return b.opened(ctx, user, live)
 }
 
-func (b *Bot) opened(ctx context.Context, action, user string, live []*decisions.Case) error {
-	if action != actBundle {
-		return nil
-	}
+// opened notes that somebody was shown everything of these calls.
+func (b *Bot) opened(ctx context.Context, user string, live []*decisions.Case) error {
 	for _, c := range live {
 		if err := b.Clicks.SaveOpening(ctx, c.Approval.ID, c.Approval.Revision, b.actor(user), b.Now()); err != nil {
 			return fmt.Errorf("note that everything was shown: %w", err)

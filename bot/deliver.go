@@ -196,6 +196,9 @@ func (b *Bot) render(ctx context.Context, d Delivery) (msg *card.Message, later 
 		m := b.Card.Locked(b.langOf(ctx, id))
 		return &m, later, nil
 	}
+	if kind == "approval" && rest[0] == "review" {
+		return b.renderReview(ctx, d, id)
+	}
 	if kind == "approval" && rest[0] != "card" {
 		return b.renderNote(ctx, d, id, rest)
 	}

@@ -64,8 +64,11 @@ func (b *Bot) fillForm(ctx context.Context, viewID, action, user string, meta ca
 	if err != nil {
 		return err
 	}
+	if isReview(action) {
+		return b.setView(ctx, viewID, b.reviewForm(c, action, lang, meta))
+	}
 	v := b.form(ctx, c, action, user, meta)
-	if err := b.setView(ctx, viewID, v); err != nil || v.CallbackID != callShow {
+	if err := b.setView(ctx, viewID, v); err != nil || v.CallbackID != callShow && v.CallbackID != callGlass {
 		return err
 	}
 	// That somebody was shown everything is a row, without which their approval of a
@@ -108,6 +111,9 @@ func (b *Bot) drawForm(c *decisions.Case, action, lang string) (slack.ModalViewR
 	case actRespond:
 		return b.Card.RespondModal(c, lang), true
 	}
+	if action == actGlass {
+		return b.Card.GlassModal(c, lang)
+	}
 	return b.Card.ShowModal(c, lang)
 }
 
@@ -118,7 +124,8 @@ func (b *Bot) maySee(ctx context.Context, c *decisions.Case, user string) bool {
 		return true
 	}
 	person, err := b.Directory.Person(ctx, b.actor(user), true)
-	return err == nil && c.Approval.Needs().MayDecide(person, nil) == nil
+	needs := c.Approval.Needs()
+	return err == nil && (needs.MayDecide(person, nil) == nil || needs.MayBreakGlass(person, nil) == nil)
 }
 
 func (b *Bot) setView(ctx context.Context, id string, v slack.ModalViewRequest) error {
@@ -146,6 +153,9 @@ func (b *Bot) submitted(ctx context.Context, p *pressed) socket.Response {
 	c, err := b.Views.Case(ctx, meta.Approval)
 	if err != nil {
 		return b.formNotSaved(p, err)
+	}
+	if isReview(p.View.Callback) {
+		return b.submittedReview(ctx, p, meta)
 	}
 	raw, typed, errs := b.typedIn(p.View, c, b.knownLang(p.User.ID))
 	if stale(c, meta) {
@@ -197,7 +207,7 @@ func (b *Bot) typedIn(v *view, c *decisions.Case, lang string) (raw string, type
 		return raw, typed, errs
 	}
 	reason := reasonOf(v)
-	if v.Callback == callRespond && strings.TrimSpace(reason) == "" {
+	if (v.Callback == callRespond || v.Callback == callGlass) && strings.TrimSpace(reason) == "" {
 		return "", nil, map[string]string{"reason": b.Words.In(lang).Say("empty")}
 	}
 	return "", map[string]string{"reason": reason}, nil
@@ -223,6 +233,9 @@ type form struct {
 // alone, so that a wrong one is said at its field.
 func (b *Bot) proof(ctx context.Context, p *pressed, c *decisions.Case) (proved bool, refusal string) {
 	needs := c.Approval.Current().Requirement
+	if p.View.Callback == callGlass {
+		return b.prove(ctx, p)
+	}
 	if needs.StepUp == "" || p.View.Callback != callShow && (p.View.Callback != callEdit || !needs.EditApproves) {
 		return false, ""
 	}

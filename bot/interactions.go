@@ -29,6 +29,9 @@ const (
 	actRun      = "uncertain_run"
 	actGiveUp   = "uncertain_stop"
 
+	actGlass        = "glass_break"
+	actReviewed     = "review_ok"
+	actConcern      = "review_concern"
 	actBundle       = "bundle_approve"
 	actBundleReject = "bundle_reject"
 
@@ -37,6 +40,9 @@ const (
 	callReject  = "approval_reject_modal"
 	callRespond = "approval_respond_modal"
 
+	callGlass        = "glass_modal"
+	callReviewed     = "review_ok_modal"
+	callConcern      = "review_concern_modal"
 	callBundle       = "bundle_approve_modal"
 	callBundleReject = "bundle_reject_modal"
 )
@@ -134,7 +140,7 @@ func (b *Bot) pressed(ctx context.Context, p *pressed) socket.Response {
 	switch a.ActionID {
 	case actApprove, actClaim, actAgain, actDisown, actHappened, actRun, actGiveUp, actStop, actContinue:
 		return b.keepClick(ctx, p, click)
-	case actEdit, actReject, actRespond, actShow, actBundle, actBundleReject:
+	case actEdit, actReject, actRespond, actShow, actBundle, actBundleReject, actGlass, actReviewed, actConcern:
 		return b.openForm(p, a.ActionID, button)
 	}
 	return b.noButton(p)

@@ -72,6 +72,7 @@ func (b *Bot) deliverPeople(ctx context.Context, d Delivery, approval string) Re
 			}
 		}
 	}
+	wishes = append(wishes, b.glassWishes(ctx, c)...)
 	if err := b.Outbox.Wish(ctx, wishes, now); err != nil {
 		return b.failed(d, "", err)
 	}

@@ -21,6 +21,7 @@ type Config struct {
 	Store     Store
 	Care      Care
 	Factors   Factors
+	Reviews   Reviews
 	Directory agent.Directory
 	Gate      *agent.Gate
 	Prompts   *prompts.Prompts
@@ -55,6 +56,7 @@ type Attempt struct {
 	Via      string // slack, cli
 	Proved   bool   // a one-time code of the person was right just now
 	Together int    // calls that the same press decides; 0: this one alone
+	Glass    bool   // an approval alone in an emergency
 	Unseen   bool   // the card could not show everything: it counts only for somebody who opened all of it
 }
 
@@ -125,13 +127,22 @@ func (d *Door) objection(ctx context.Context, t Attempt, c *Case, person policy.
 	if t.Together > 0 && !needs.Batch {
 		return "not_batch", "", nil
 	}
-	if r := needs.MayDecide(person, requesters); r != nil {
+	r := needs.MayDecide(person, requesters)
+	if t.Glass {
+		r = needs.MayBreakGlass(person, requesters)
+	}
+	if r != nil {
 		return r.Code, r.Role, nil
+	}
+	if t.Glass {
+		if code := glassObjection(t); code != "" {
+			return code, "", nil
+		}
 	}
 	if needs.StepUp != "" && !t.Proved && (t.Verdict == approvals.Approve || t.Verdict == approvals.Edit && needs.EditApproves) {
 		return "code_needed", "", nil
 	}
-	if t.Verdict == approvals.Approve && counted(a, t.Who) {
+	if t.Verdict == approvals.Approve && !t.Glass && counted(a, t.Who) {
 		return "counted", "", nil
 	}
 	if t.Verdict != approvals.Approve || !t.Unseen {
@@ -176,9 +187,12 @@ func (d *Door) approve(ctx context.Context, t Attempt, c *Case) (Outcome, error)
 	after := c.Approval
 	after.Decisions = append(append([]approvals.Decision{}, after.Decisions...), decision)
 	change := d.change(c, "count", &decision)
-	if after.Approvals() >= after.Current().Requirement.Quorum {
+	if after.Enough() {
 		change = d.change(c, "approve", &decision)
 		d.release(&change, c)
+	}
+	if t.Glass {
+		d.announce(&change, c)
 	}
 	return d.record(ctx, c, change)
 }
@@ -239,7 +253,7 @@ func (d *Door) decision(t Attempt, revision int) approvals.Decision {
 		t.Via += ", with a code"
 	}
 	return approvals.Decision{
-		ID: t.ID, Approval: t.Approval, Revision: revision, Verdict: t.Verdict, By: t.Who, Reason: t.Text, Via: t.Via, At: d.Now(),
+		ID: t.ID, Approval: t.Approval, Revision: revision, Verdict: t.Verdict, By: t.Who, Reason: t.Text, Via: t.Via, Glass: t.Glass, At: d.Now(),
 	}
 }
 

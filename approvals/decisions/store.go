@@ -66,8 +66,9 @@ type Change struct {
 	Revision  *approvals.Revision // a new one, when edited
 	ExpiresAt time.Time           // a new end; zero: as it was
 	Decision  *approvals.Decision
-	Void      bool         // the decisions so far no longer count
-	VoidOf    policy.Actor // the decisions of this person no longer count; zero: nobody's
+	Review    *approvals.Review // what others are asked to look at afterwards
+	Void      bool              // the decisions so far no longer count
+	VoidOf    policy.Actor      // the decisions of this person no longer count; zero: nobody's
 	Steps     []agent.StepChange
 	Open      []approvals.Approval
 	Wake      bool      // the run is given work and rung

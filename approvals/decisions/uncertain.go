@@ -167,7 +167,7 @@ func (d *Door) runAgain(change *Change, s Settlement, c *Case, needs policy.Requ
 		return err
 	}
 	a.Decisions = []approvals.Decision{{ID: s.ID, Approval: a.ID, Revision: 1, Verdict: approvals.Approve, By: s.Who, Via: s.Via, At: now}}
-	if a.Approvals() >= a.Current().Requirement.Quorum {
+	if a.Enough() {
 		a.State, a.SettledAt = approvals.Approved, now
 		change.Wake = true
 	}

@@ -225,6 +225,16 @@ func (r Requirement) MayDecide(who Person, requesters []Actor) *Refusal {
 	return nil
 }
 
+// MayBreakGlass says whether a person may approve alone in an emergency, nil when so.
+// Being the requester is no less of a reason against it than otherwise.
+func (r Requirement) MayBreakGlass(who Person, requesters []Actor) *Refusal {
+	if len(r.BreakGlass) == 0 {
+		return &Refusal{Code: "no_glass"}
+	}
+	r.Approvers, r.Also = r.BreakGlass, nil
+	return r.MayDecide(who, requesters)
+}
+
 // Stricter joins two requirements so that neither is undercut: the higher quorum,
 // the shorter time, and approvers who satisfy both.
 func Stricter(a, b Requirement) Requirement {
@@ -239,15 +249,23 @@ func Stricter(a, b Requirement) Requirement {
 	out.EditApproves = a.EditApproves && b.EditApproves
 	out.Confirm = a.Confirm || b.Confirm
 	out.Batch = a.Batch && b.Batch
-	out.Escalate = slices.DeleteFunc(slices.Clone(a.Escalate), func(role string) bool { return !slices.Contains(b.Escalate, role) })
-	if len(out.Escalate) == 0 {
-		out.Escalate = nil
-	}
+	out.Escalate, out.BreakGlass = common(a.Escalate, b.Escalate), common(a.BreakGlass, b.BreakGlass)
 	if a.StepUp == "" {
 		out.StepUp = b.StepUp
 	}
 	if b.Rule != "" {
 		out.Rule = b.Rule
+	}
+	return out
+}
+
+// common are the roles that stand in both; nil when there is none.
+func common(a, b []string) []string {
+	var out []string
+	for _, role := range a {
+		if slices.Contains(b, role) {
+			out = append(out, role)
+		}
 	}
 	return out
 }
@@ -272,7 +290,7 @@ func implies(these, those []string) bool {
 func Covers(a, b Requirement) bool {
 	j := Stricter(a, b)
 	return j.Quorum == a.Quorum && slices.Equal(j.Approvers, a.Approvers) && len(j.Also) == len(a.Also) &&
-		j.SelfApproval == a.SelfApproval && j.EditApproves == a.EditApproves && j.Batch == a.Batch && j.StepUp == a.StepUp && len(j.Escalate) == len(a.Escalate)
+		j.SelfApproval == a.SelfApproval && j.EditApproves == a.EditApproves && j.Batch == a.Batch && j.StepUp == a.StepUp && len(j.Escalate) == len(a.Escalate) && len(j.BreakGlass) == len(a.BreakGlass)
 }
 
 // SamePeople says that exactly the same people may decide both.

@@ -67,9 +67,10 @@ type Requirement struct {
 	TTL          time.Duration `json:"ttl"`
 	SelfApproval bool          `json:"self_approval,omitempty"`
 	EditApproves bool          `json:"edit_approves,omitempty"`
-	Confirm      bool          `json:"confirm,omitempty"`  // the button asks once more
-	Batch        bool          `json:"batch,omitempty"`    // one press may decide it together with others of its turn
-	StepUp       string        `json:"step_up,omitempty"`  // "" or totp
-	Escalate     []string      `json:"escalate,omitempty"` // roles that may decide too when nobody did for a while
-	Rule         string        `json:"rule,omitempty"`     // which rule said so
+	Confirm      bool          `json:"confirm,omitempty"`     // the button asks once more
+	Batch        bool          `json:"batch,omitempty"`       // one press may decide it together with others of its turn
+	StepUp       string        `json:"step_up,omitempty"`     // "" or totp
+	Escalate     []string      `json:"escalate,omitempty"`    // roles that may decide too when nobody did for a while
+	BreakGlass   []string      `json:"break_glass,omitempty"` // roles that may approve alone in an emergency
+	Rule         string        `json:"rule,omitempty"`        // which rule said so
 }

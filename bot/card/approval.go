@@ -272,6 +272,9 @@ func (p pen) needs(c *decisions.Case, w Where) string {
 	if a.Escalated.IsZero() && len(needs.Escalate) > 0 {
 		said += p.say("gap") + p.say("card.escalate", "roles", p.roles(needs.Escalate))
 	}
+	if len(needs.BreakGlass) > 0 {
+		said += "\n" + p.say("card.glass", "roles", p.roles(needs.BreakGlass))
+	}
 	if w.Reworded {
 		said += "\n" + p.say("card.reworded")
 	}
@@ -300,10 +303,14 @@ func (p pen) buttons(c *decisions.Case, hides bool) slack.Block {
 	edit, answer := button("approval_edit", p.say("button.edit"), value), button("approval_respond", p.say("button.respond"), value)
 	reject := button("approval_reject", p.say("button.reject"), value).WithStyle(slack.StyleDanger)
 	claim := button("approval_claim", p.say("button.claim"), value)
+	row := []slack.BlockElement{first, edit, reject, answer, claim}
 	if c.Fixed() {
-		return actions("decide", first, reject, claim)
+		row = []slack.BlockElement{first, reject, claim}
 	}
-	return actions("decide", first, edit, reject, answer, claim)
+	if len(a.Current().Requirement.BreakGlass) > 0 {
+		row = append(row, button("glass_break", p.say("button.glass"), value).WithStyle(slack.StyleDanger))
+	}
+	return actions("decide", row...)
 }
 
 func (p pen) confirm(key string) *slack.ConfirmationBlockObject {

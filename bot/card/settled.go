@@ -72,6 +72,9 @@ func tells(a *approvals.Approval, d approvals.Decision) bool {
 func (p pen) verdict(d approvals.Decision) string {
 	key := "verdict." + string(d.Verdict)
 	said := p.say(key, "who", person(d.By), "when", moment(d.At))
+	if d.Glass {
+		said = p.say("verdict.glass", "who", person(d.By), "when", moment(d.At))
+	}
 	if account, byCommand := strings.CutPrefix(d.Via, "cli"); byCommand {
 		said += " " + p.say("verdict.cli")
 		if account = strings.TrimPrefix(account, ", "); account != "" {

@@ -15,18 +15,26 @@ import (
 // then nobody can approve the call. Ask Guarded who may see it.
 func (r *Renderer) ShowModal(c *decisions.Case, lang string) (slack.ModalViewRequest, bool) {
 	p := r.pen(lang)
-	p.bare = true
-	whole, ok := p.whole(c)
+	blocks, ok := p.shown(c)
 	if !ok {
 		return slack.ModalViewRequest{}, false
 	}
-	blocks := append([]slack.Block{section(p.title(c))}, p.asked(c, maxPiece)...)
-	blocks = append(blocks, whole...)
 	blocks = append(blocks, note(p.say("show.approve")+"\n"+p.needs(c, Where{})))
 	blocks = append(blocks, p.codeInput(c.Approval.Current().Requirement.StepUp != "")...)
 	v := p.modal("modal.show", "button.approve", "approval_show_modal", blocks...)
 	v.PrivateMetadata = about(c)
 	return v, viewFits(v)
+}
+
+// shown is everything that a form shows before somebody approves, secrets included.
+func (p pen) shown(c *decisions.Case) ([]slack.Block, bool) {
+	p.bare = true
+	whole, ok := p.whole(c)
+	if !ok {
+		return nil, false
+	}
+	blocks := append([]slack.Block{section(p.title(c))}, p.asked(c, maxPiece)...)
+	return append(blocks, whole...), true
 }
 
 // whole is everything of a call that is countersigned; false when it cannot be shown.

@@ -14,12 +14,13 @@ import (
 )
 
 type approvalsCmd struct {
-	List   approvalsListCmd   `cmd:"" help:"List what waits to be countersigned, what expires first first."`
-	Show   approvalsShowCmd   `cmd:"" help:"Show an approval: the full arguments, the effect, who may decide and who did."`
-	Decide approvalsDecideCmd `cmd:"" help:"Approve or reject (approvals.cli must be true); the same rules hold as for a click."`
-	Enroll enrollCmd          `cmd:"" help:"Give a person a second proof for their decisions (approvals.step_up: totp)."`
-	Locked lockedCmd          `cmd:"" help:"List the people whose decisions do not count: disowned ones, or too many wrong codes."`
-	Unlock unlockCmd          `cmd:"" help:"Let a locked person's decisions count again."`
+	List    approvalsListCmd   `cmd:"" help:"List what waits to be countersigned, what expires first first."`
+	Show    approvalsShowCmd   `cmd:"" help:"Show an approval: the full arguments, the effect, who may decide and who did."`
+	Decide  approvalsDecideCmd `cmd:"" help:"Approve or reject (approvals.cli must be true); the same rules hold as for a click."`
+	Reviews reviewsCmd         `cmd:"" help:"List what one person approved alone in an emergency and nobody else has looked at yet."`
+	Enroll  enrollCmd          `cmd:"" help:"Give a person a second proof for their decisions (approvals.step_up: totp)."`
+	Locked  lockedCmd          `cmd:"" help:"List the people whose decisions do not count: disowned ones, or too many wrong codes."`
+	Unlock  unlockCmd          `cmd:"" help:"Let a locked person's decisions count again."`
 }
 
 type approvalsListCmd struct {

@@ -158,6 +158,9 @@ func requirement(r policy.Requirement) string {
 	if r.StepUp != "" {
 		out += "; with a one-time code"
 	}
+	if len(r.BreakGlass) > 0 {
+		out += "; in an emergency one person with the role " + strings.Join(r.BreakGlass, " or ") + " alone, with a code and a reason"
+	}
 	if r.Confirm {
 		out += "; Approve asks once more"
 	}

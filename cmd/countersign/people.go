@@ -81,6 +81,28 @@ func (*lockedCmd) Run(e *env) error {
 	})
 }
 
+type reviewsCmd struct{}
+
+// Run lists approvals that one person gave alone and that wait for somebody else's look.
+func (*reviewsCmd) Run(e *env) error {
+	return e.operate(func(o *app.Operator) error {
+		open, err := o.Store.OpenReviews(e.ctx)
+		if err != nil {
+			return err
+		}
+		if len(open) == 0 {
+			fmt.Fprintln(e.out, "nothing waits for a review")
+			return nil
+		}
+		w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "APPROVAL\tACTED ALONE\tSINCE")
+		for _, r := range open {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", r.Approval, r.Actor.User, instant(r.OpenedAt))
+		}
+		return w.Flush()
+	})
+}
+
 // member names a person of the workspace of our token.
 func (e *env) member(o *app.Operator, user string) (policy.Actor, error) {
 	_, self, err := o.Door(e.ctx)

@@ -122,6 +122,9 @@ func (p *page) approvalLine(a *approvals.Approval) {
 
 func (p *page) decision(d approvals.Decision) string {
 	said := fmt.Sprintf("%s by %s, %s, through %s", d.Verdict, d.By.User, instant(d.At), p.say(d.Via))
+	if d.Glass {
+		said += ", alone in an emergency"
+	}
 	if d.Void {
 		said += ", void since an edit"
 	}

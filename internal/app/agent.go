@@ -43,7 +43,7 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		return err
 	}
 	a.door = decisions.New(decisions.Config{
-		Store: a.ports, Care: a.ports, Factors: a.ports, Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: a.everybody, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
+		Store: a.ports, Care: a.ports, Factors: a.ports, Reviews: a.ports, Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: a.everybody, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
 		Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	})
 	a.slack.directory = directory

@@ -17,7 +17,7 @@ func policyOf(c *config.Config) (*policy.Policy, error) {
 		Roles: map[string]policy.Role{},
 		Default: policy.Requirement{
 			Approvers: c.Approvals.Approvers, Quorum: c.Approvals.Quorum, TTL: c.Approvals.TTL,
-			SelfApproval: c.Approvals.SelfApproval, EditApproves: c.Approvals.EditApproves, StepUp: stepUp(c.Approvals.StepUp),
+			SelfApproval: c.Approvals.SelfApproval, EditApproves: c.Approvals.EditApproves, StepUp: stepUp(c.Approvals.StepUp), BreakGlass: c.Approvals.BreakGlass,
 		},
 	}
 	if c.Approvals.Escalate != nil {

@@ -13,6 +13,7 @@ type Ports interface {
 	decisions.Store
 	decisions.Care
 	decisions.Factors
+	decisions.Reviews
 	bot.Outbox
 	bot.Clicks
 	bot.Places

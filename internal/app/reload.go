@@ -19,7 +19,7 @@ import (
 // needs a restart, and the record says so.
 var taken = []string{
 	"roles.", "rules[", "approvals.ttl", "approvals.approvers", "approvals.quorum", "approvals.self_approval", "approvals.edit_approves",
-	"approvals.step_up", "approvals.escalate.to", "tools.http[", "model.name", "model.base_url", "model.api_key", "model.timeout",
+	"approvals.step_up", "approvals.break_glass", "approvals.escalate.to", "tools.http[", "model.name", "model.base_url", "model.api_key", "model.timeout",
 	"model.window", "model.stream", "model.strict",
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"countersign/agent"
+	"countersign/approvals"
 	"countersign/approvals/decisions"
 	"countersign/approvals/policy"
 	"countersign/internal/audit"
@@ -37,4 +38,9 @@ func (m *Mortal) UseCode(ctx context.Context, who policy.Actor, step int64) (fre
 func (m *Mortal) Expire(ctx context.Context, ends []decisions.Change, gap time.Duration) (n int, err error) {
 	err = m.commit(func() (err error) { n, err = m.Ports.Expire(ctx, ends, gap); return err })
 	return n, err
+}
+
+// Answer is a commit.
+func (m *Mortal) Answer(ctx context.Context, r approvals.Review, wishes []agent.Wish, e []audit.Entry) error {
+	return m.commit(func() error { return m.Ports.Answer(ctx, r, wishes, e) })
 }

@@ -11,6 +11,7 @@ import (
 func (k *checker) approvals() {
 	a := k.Approvals
 	k.approverRoles("approvals.approvers", a.Approvers)
+	k.approverRoles("approvals.break_glass", a.BreakGlass)
 	k.enough("approvals.quorum", a.Approvers, a.Quorum)
 	for i, before := range a.Remind {
 		if before >= a.TTL {

@@ -25,6 +25,7 @@ type Approvals struct {
 	SelfApproval    bool            `yaml:"self_approval" doc:"Whether the requester's own approval counts."`
 	EditApproves    bool            `yaml:"edit_approves" doc:"Whether an edit is its author's approval of the new revision."`
 	StepUp          string          `yaml:"step_up" enum:"none,totp" doc:"Second proof asked in the decision's form."`
+	BreakGlass      []string        `yaml:"break_glass" doc:"Roles that may approve alone in an emergency, with a one-time code and a reason; others are told and review it. Empty: nobody."`
 	CLI             bool            `yaml:"cli" doc:"Whether approvals can be decided on the command line."`
 	ResumePerMinute int             `yaml:"resume_per_minute" min:"1" doc:"Runs woken by expiry per minute, so that the model's limits are not hit."`
 }

@@ -132,6 +132,16 @@ type approvalForm struct {
 	SettledAt time.Time      `json:"settled_at,omitzero"`
 	Revisions []revisionForm `json:"revisions"`
 	Decisions []decisionForm `json:"decisions,omitempty"`
+	Review    *reviewForm    `json:"review,omitempty"`
+}
+
+type reviewForm struct {
+	Actor    actorForm  `json:"actor"`
+	OpenedAt time.Time  `json:"opened_at"`
+	State    string     `json:"state"`
+	By       *actorForm `json:"by,omitempty"`
+	Text     string     `json:"text,omitempty"`
+	At       time.Time  `json:"at,omitzero"`
 }
 
 type revisionForm struct {
@@ -154,6 +164,7 @@ type decisionForm struct {
 	Via      string    `json:"via"`
 	Reason   string    `json:"reason,omitempty"`
 	Void     bool      `json:"void,omitempty"`
+	Glass    bool      `json:"glass,omitempty"`
 	At       time.Time `json:"at"`
 }
 

@@ -102,8 +102,11 @@ func (m Mask) approval(a *approvals.Approval) approvalForm {
 	}
 	for _, x := range a.Decisions {
 		f.Decisions = append(f.Decisions, decisionForm{
-			ID: x.ID, Revision: x.Revision, Verdict: string(x.Verdict), By: actorForm(x.By), Via: x.Via, Reason: m(x.Reason), Void: x.Void, At: x.At.UTC(),
+			ID: x.ID, Revision: x.Revision, Verdict: string(x.Verdict), By: actorForm(x.By), Via: x.Via, Reason: m(x.Reason), Void: x.Void, Glass: x.Glass, At: x.At.UTC(),
 		})
+	}
+	if v := a.Review; v != nil {
+		f.Review = &reviewForm{Actor: actorForm(v.Actor), OpenedAt: v.OpenedAt.UTC(), State: string(v.State), By: somebody(v.By), Text: m(v.Text), At: utc(v.At)}
 	}
 	return f
 }

@@ -148,7 +148,7 @@ func (t *txn) verdict(c *decisions.Change) error {
 		return nil
 	}
 	row := newDecisionRow(c.Approval, c.Version+1, c.Decision)
-	return t.Create(&row).Error
+	return errors.Join(t.Create(&row).Error, t.openReview(c.Review))
 }
 
 // moveDecided is the one statement that makes one verdict win: the approval must

@@ -144,5 +144,5 @@ func loadApprovals(tx *gorm.DB, rows []approvalRow) ([]*approvals.Approval, erro
 		a := byID[decisions[i].Approval]
 		a.Decisions = append(a.Decisions, decisions[i].decision())
 	}
-	return list, nil
+	return list, loadReviews(tx, ids, byID)
 }

@@ -27,11 +27,13 @@ const runsAtOnce = 100
 
 // DeleteRuns removes runs that ended before an instant, the oldest first, with
 // everything that is kept about them but the audit: at most runsAtOnce of them, and
-// says how many went. A run whose effects a budget still counts stays. The removal is
+// says how many went. A run whose effects a budget still counts stays, and one of which
+// an approval still waits for others to look at it. The removal is
 // itself an entry of the audit.
 func (s *Store) DeleteRuns(ctx context.Context, before time.Time) (int64, error) {
 	old, err := s.ids(ctx, `SELECT id FROM runs WHERE ended_at > 0 AND ended_at < ?
 		AND NOT EXISTS (SELECT 1 FROM budget_uses WHERE budget_uses.run = runs.id AND until > ?)
+		AND NOT EXISTS (SELECT 1 FROM reviews JOIN approvals ON approvals.id = reviews.approval WHERE approvals.run = runs.id AND reviews.state = 'open')
 		ORDER BY ended_at LIMIT ?`, micros(before), micros(s.now()), runsAtOnce)
 	if err != nil || len(old) == 0 {
 		return 0, err

@@ -114,6 +114,7 @@ type decisionRow struct {
 	Reason   string
 	Via      string
 	Void     bool
+	Glass    bool
 	At       int64
 }
 
@@ -123,13 +124,13 @@ func (decisionRow) TableName() string { return "decisions" }
 func newDecisionRow(approval string, n int64, d *approvals.Decision) decisionRow {
 	return decisionRow{
 		ID: d.ID, Approval: approval, N: n, Revision: d.Revision, Verdict: string(d.Verdict), ByTeam: d.By.Team,
-		ByUser: d.By.User, Reason: clean(d.Reason), Via: d.Via, Void: d.Void, At: micros(d.At),
+		ByUser: d.By.User, Reason: clean(d.Reason), Via: d.Via, Void: d.Void, Glass: d.Glass, At: micros(d.At),
 	}
 }
 
 func (w *decisionRow) decision() approvals.Decision {
 	return approvals.Decision{
 		ID: w.ID, Approval: w.Approval, Revision: w.Revision, Verdict: approvals.Verdict(w.Verdict),
-		By: policy.Actor{Team: w.ByTeam, User: w.ByUser}, Reason: w.Reason, Via: w.Via, Void: w.Void, At: instant(w.At),
+		By: policy.Actor{Team: w.ByTeam, User: w.ByUser}, Reason: w.Reason, Via: w.Via, Void: w.Void, Glass: w.Glass, At: instant(w.At),
 	}
 }
