@@ -38,6 +38,7 @@ type cli struct {
 	Approvals approvalsCmd `cmd:"" help:"Look at approvals, and decide them."`
 	Audit     auditCmd     `cmd:"" help:"Verify and export the audit record."`
 	Tools     toolsCmd     `cmd:"" help:"Look at what tools of MCP servers promised, and accept what changed."`
+	Docs      docsCmd      `cmd:"" help:"Look at deleted documents, and take them back."`
 	Tokens    tokensCmd    `cmd:"" help:"Tokens of the HTTP interface."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }

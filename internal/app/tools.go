@@ -24,7 +24,8 @@ func (a *App) wireTools(ctx context.Context) error {
 		return err
 	}
 	var all []tools.Tool
-	for _, build := range []func() ([]tools.Tool, error){a.fileTools, a.docTools, a.sqlTools, a.httpTools, a.openAPITools, a.metricTools,
+	for _, build := range []func() ([]tools.Tool, error){a.fileTools, a.sqlTools, a.httpTools, a.openAPITools, a.metricTools,
+		func() ([]tools.Tool, error) { return a.docTools(ctx) },
 		func() ([]tools.Tool, error) { return a.sandboxTools(ctx) },
 	} {
 		ts, err := build()
@@ -56,16 +57,28 @@ func (a *App) fileTools() ([]tools.Tool, error) {
 	return restrict(append(ts, stats.New()), f.Access), nil
 }
 
-func (a *App) docTools() ([]tools.Tool, error) {
+func (a *App) docTools(ctx context.Context) ([]tools.Tool, error) {
 	d := a.cfg.Tools.Docs
 	if d == nil {
 		return nil, nil
 	}
-	ts, err := docs.New(docs.Config{Path: d.Path, Now: a.now})
+	ts, closer, err := docs.New(ctx, docs.Config{Path: d.Path, Index: a.docsIndex(), Warm: a.store != nil, Now: a.now, Logger: a.log})
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "tools.docs.path: the folder %s cannot be used: %s.", d.Path, err)
 	}
+	a.stop.add(closer.Close)
 	return restrict(ts, d.Access), nil
+}
+
+// docsIndex is a file beside our own SQLite database, which one process serves at a time.
+// On Postgres, where there may be replicas, and without a database each process keeps
+// its index in memory.
+func (a *App) docsIndex() string {
+	file, ok := strings.CutPrefix(a.cfg.Database.URL.Reveal(), "sqlite:")
+	if !ok || a.store == nil {
+		return ""
+	}
+	return file + "-docs"
 }
 
 func (a *App) sqlTools() ([]tools.Tool, error) {

@@ -44,20 +44,20 @@ func (l *library) check(ctx context.Context, t target) error {
 
 // find resolves an id among the documents that there are; no path is ever built from it.
 func (l *library) find(ctx context.Context, id string) (*document, error) {
-	documents, err := l.index.refresh(ctx)
+	now, err := l.index.refresh(ctx)
 	if err != nil {
 		return nil, &tools.Failure{Code: "unreadable", Message: "the documents cannot be read at the moment"}
 	}
-	var matches []*document
+	var matches []entry
 	var known []string
-	for _, d := range documents {
-		if d.id == id || d.path == id {
-			return l.fresh(d)
+	for _, e := range now.entries {
+		if e.id == id || e.path == id {
+			return l.fresh(e)
 		}
-		if path.Base(d.path) == id || shortID(d.path) == id {
-			matches = append(matches, d)
+		if path.Base(e.path) == id || shortID(e.path) == id {
+			matches = append(matches, e)
 		}
-		known = append(known, d.id)
+		known = append(known, e.id)
 	}
 	switch len(matches) {
 	case 0:
@@ -72,15 +72,15 @@ func (l *library) find(ctx context.Context, id string) (*document, error) {
 
 // fresh reads the document from its file, whatever the index believes: a file
 // can change without its size and time showing it.
-func (l *library) fresh(d *document) (*document, error) {
-	read, err := load(l.root.FS(), d.path)
+func (l *library) fresh(e entry) (*document, error) {
+	read, err := load(l.root.FS(), e.path)
 	if isGone(err) {
-		return nil, &tools.Failure{Code: "not_found", Pointer: "/id", Message: fmt.Sprintf("the document %s is gone", d.id)}
+		return nil, &tools.Failure{Code: "not_found", Pointer: "/id", Message: fmt.Sprintf("the document %s is gone", e.id)}
 	}
 	if err != nil {
-		return nil, &tools.Failure{Code: "unreadable", Pointer: "/id", Message: fmt.Sprintf("the document %s cannot be read", d.id)}
+		return nil, &tools.Failure{Code: "unreadable", Pointer: "/id", Message: fmt.Sprintf("the document %s cannot be read", e.id)}
 	}
-	read.id = d.id
+	read.id = e.id
 	return read, nil
 }
 

@@ -18,6 +18,7 @@ import (
 // shelf is a folder of documents and the tools over it.
 type shelf struct {
 	dir      string
+	index    string // file of the index; empty: in memory
 	registry *tools.Registry
 }
 
@@ -37,10 +38,11 @@ func newShelf(t *testing.T) shelf {
 // open makes the tools anew, as after a restart.
 func (s *shelf) open(t *testing.T) {
 	t.Helper()
-	kinds, err := docs.New(docs.Config{Path: s.dir, Now: clock})
+	kinds, closer, err := docs.New(t.Context(), docs.Config{Path: s.dir, Index: s.index, Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = closer.Close() }) // some tests close earlier
 	if s.registry, err = tools.NewRegistry(kinds...); err != nil {
 		t.Fatal(err)
 	}
@@ -354,11 +356,11 @@ func TestNewRefuses(t *testing.T) {
 		"trash absolute": {Path: dir, Trash: "/tmp", Now: clock},
 		"trash is all":   {Path: dir, Trash: ".", Now: clock},
 	} {
-		if _, err := docs.New(c); err == nil {
+		if _, _, err := docs.New(t.Context(), c); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := docs.New(docs.Config{Path: dir, Trash: filepath.Join(dir, "bin"), Now: clock}); err != nil {
+	if _, _, err := docs.New(t.Context(), docs.Config{Path: dir, Trash: filepath.Join(dir, "bin"), Now: clock}); err != nil {
 		t.Error(err)
 	}
 }

@@ -16,6 +16,7 @@ const (
 	maxPassage  = 300 // characters of a line
 	reach       = 2   // lines before and after a hit that belong to its passage
 	maxIDsShown = 20  // ids told when nothing was found
+	maxRead     = 40  // documents that are read for one answer
 )
 
 // hit is one line that answers a query.
@@ -36,8 +37,7 @@ type term struct {
 
 // rank finds the lines that answer a query best: those with more of its terms
 // and with rarer ones, in documents that have more of them.
-func rank(documents []*document, query string) []hit {
-	weighed := weigh(documents, terms(query))
+func rank(documents []*document, weighed []term, query string) []hit {
 	phrase := fold(strings.TrimSpace(query))
 	var hits []hit
 	for _, d := range documents {
@@ -53,20 +53,18 @@ func top(hits []hit, n int) []hit {
 }
 
 // weigh gives each term found anywhere a weight: the rarer, the heavier.
-func weigh(documents []*document, texts []string) []term {
+func (x *index) weigh(texts []string, total int) ([]term, error) {
 	var weighed []term
 	for _, text := range texts {
-		found := 0
-		for _, d := range documents {
-			if strings.Contains(d.heading, text) || strings.Contains(d.body, text) {
-				found++
-			}
+		found, err := x.words.having(text)
+		if err != nil {
+			return nil, err
 		}
 		if found > 0 {
-			weighed = append(weighed, term{text, math.Log(1 + float64(len(documents))/float64(found))})
+			weighed = append(weighed, term{text, math.Log(1 + float64(total)/float64(found))})
 		}
 	}
-	return weighed
+	return weighed, nil
 }
 
 // best are the lines of one document with the highest scores. What its heading
@@ -134,6 +132,25 @@ func terms(query string) []string {
 	return slices.Compact(list)
 }
 
+// tokens takes a text apart for the index, so that each of its terms finds it: words, and
+// of scripts without spaces the pairs of neighbours. The last sign of such a run stands
+// alone, too: no pair begins with it.
+func tokens(text string) []string {
+	var list []string
+	for _, run := range runs(fold(text)) {
+		runes := []rune(run)
+		if !isCJK(runes[0]) {
+			list = append(list, run)
+			continue
+		}
+		for i := range len(runes) - 1 {
+			list = append(list, string(runes[i:i+2]))
+		}
+		list = append(list, string(runes[len(runes)-1:]))
+	}
+	return list
+}
+
 // runs splits at whatever is no letter or digit, and where a script without
 // spaces begins or ends.
 func runs(text string) []string {
@@ -164,20 +181,22 @@ func isCJK(r rune) bool {
 }
 
 // passages writes the hits for the model, with id, file and line.
-func passages(query string, documents []*document, hits []hit) string {
+func passages(query string, a answer, hits []hit) string {
 	var b strings.Builder
 	if len(hits) == 0 {
-		fmt.Fprintf(&b, "nothing found for %q in %d documents", query, len(documents))
-		if len(documents) > 0 {
-			fmt.Fprintf(&b, "; they are: %s", ids(documents))
+		fmt.Fprintf(&b, "nothing found for %q in %d documents", query, len(a.entries))
+		if len(a.entries) > 0 {
+			fmt.Fprintf(&b, "; they are: %s", ids(a.entries))
 		}
-		return b.String()
 	}
 	for i, h := range hits {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
 		fmt.Fprintf(&b, "%s (%s) %s\n%s", h.doc.id, h.place(), h.doc.title, passage(h))
+	}
+	if a.leftOut > 0 {
+		fmt.Fprintf(&b, "\n\n(%d files are too large or too many and were not searched)", a.leftOut)
 	}
 	return b.String()
 }
@@ -193,12 +212,12 @@ func passage(h hit) string {
 	return strings.Join(lines, "\n")
 }
 
-func ids(documents []*document) string {
+func ids(entries []entry) string {
 	var list []string
-	for _, d := range documents[:min(len(documents), maxIDsShown)] {
-		list = append(list, d.id)
+	for _, e := range entries[:min(len(entries), maxIDsShown)] {
+		list = append(list, e.id)
 	}
-	if more := len(documents) - len(list); more > 0 {
+	if more := len(entries) - len(list); more > 0 {
 		list = append(list, fmt.Sprintf("… and %d more", more))
 	}
 	return strings.Join(list, ", ")
