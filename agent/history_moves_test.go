@@ -16,6 +16,7 @@ import (
 
 // step is one random thing that happens.
 func (h *history) step() {
+	h.answer = ""
 	switch h.rand.IntN(10) {
 	case 0, 1, 2:
 		left := -1
@@ -77,8 +78,9 @@ func (h *history) advance(left int) {
 	if h.depth == 0 {
 		h.db.Bell.Take()
 	}
+	h.answer = ""
 	err := r.Advance(h.ctx, h.run)
-	r.busy = false
+	r.busy, h.answer = false, ""
 	if err != nil && !errors.Is(err, errDied) && !errors.Is(err, store.ErrUnavailable) { // both are deaths
 		h.failf("advance: %v", err)
 	}

@@ -40,6 +40,7 @@ type history struct {
 
 	calls  map[string][]call   // by step: those with effects
 	agreed map[string][]string // by step: the arguments that counted for somebody's yes
+	answer string              // the request that was answered last, while nothing else happened
 	sent   []string            // the calls and results of the longest request so far
 	state  agent.RunState      // as it was committed last
 	last   *agent.Work         // as it was read last
@@ -50,6 +51,8 @@ type history struct {
 // countersign runs only as they approved it and never twice, the model always sees
 // every call with its one result, and no run is lost. COUNTERSIGN_HISTORIES,
 // COUNTERSIGN_FIRST and COUNTERSIGN_SEED say how many, from which, and of what.
+//
+// Rows B4, B13, B35, B68.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())

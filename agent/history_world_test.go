@@ -132,7 +132,20 @@ func (m model) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 	h := m.h
 	h.checkRequest(r)
 	h.checkPrefix(r)
+	asked := fmt.Sprint(r.Messages)
+	if asked == h.answer {
+		h.failf("the model is asked what it has just answered")
+	}
 	h.meanwhile()
+	reply, err := m.reply(r)
+	if h.answer = asked; err != nil {
+		h.answer = ""
+	}
+	return reply, err
+}
+
+func (m model) reply(r llm.Request) (llm.Reply, error) {
+	h := m.h
 	usage := llm.Usage{Prompt: 10, Completion: 5}
 	switch n := h.rand.IntN(16); {
 	case n == 0:

@@ -15,6 +15,8 @@ import (
 
 // The limit of steps is exact: n calls run, then one request without tools sums up,
 // and the asker is asked whether to go on.
+//
+// Rows B62, B65.
 func TestStepLimitIsExact(t *testing.T) {
 	t.Parallel()
 	for limit := 1; limit <= 5; limit++ {
@@ -54,6 +56,8 @@ func TestFurtherAllowance(t *testing.T) {
 
 // The same call with the same result is intercepted at the third time and halts at
 // the fourth; other arguments, other results and polling tools are no loop.
+//
+// Row B64.
 func TestLoops(t *testing.T) {
 	t.Parallel()
 	same, other := `{"what":"a"}`, `{"what":"b"}`
@@ -95,13 +99,15 @@ func TestLoops(t *testing.T) {
 }
 
 // Arguments that cannot be read never run, and the model is told which tool and what.
+//
+// Row B61.
 func TestUnreadableArguments(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{`{"a":`, `null`, `[]`, `"x"`, `{"what":1.5}`, strings.Repeat("x", 5000)} {
 		s := newStage(t, nil, calls("note", raw), says("ok"))
 		s.start()
 		s.ran("note", 0)
-		if told := result(s.model.last(), 1); !strings.Contains(told, "invalid_arguments") || len(told) > 1500 {
+		if told := result(s.model.last(), 1); !strings.Contains(told, "invalid_arguments") || len(told) > 1500 || !strings.Contains(told, "note") {
 			t.Errorf("%.20s: told %d characters: %.200s", raw, len(told), told)
 		}
 		s.paired()
@@ -119,6 +125,8 @@ func TestUnknownTool(t *testing.T) {
 }
 
 // What a failed attempt used counts: the next one is capped at what is left.
+//
+// Row B67.
 func TestFailedAttemptsAreOnTheLedger(t *testing.T) {
 	t.Parallel()
 	tries := 0
@@ -167,15 +175,17 @@ func TestModelTroubles(t *testing.T) {
 
 // A long output is stored whole; the model sees its ends, its size and how to read
 // on, and what it reads on is there.
+//
+// Row B70.
 func TestLongOutputIsPaged(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 40_000) + "MARKER" + strings.Repeat("y", 40_000)
+	long := strings.Repeat("x", 2_500_000) + "MARKER" + strings.Repeat("y", 2_500_000)
 	s := newStage(t, func(s *stage) {
 		s.tools["look"].do = func(tools.Call) (tools.Result, error) { return tools.Result{Text: long}, nil }
-	}, calls("look", `{"what":"a"}`), calls("read_output", `{"ref":"step-1","offset":39500}`), says("ok"))
+	}, calls("look", `{"what":"a"}`), calls("read_output", `{"ref":"step-1","offset":2499500}`), says("ok"))
 	s.start()
 	shown := result(s.model.last(), 1)
-	if len(shown) > 1500 || strings.Contains(shown, "MARKER") || !strings.Contains(shown, "80006") || !strings.Contains(shown, "step-1") {
+	if len(shown) > 1500 || strings.Contains(shown, "MARKER") || !strings.Contains(shown, "5000006") || !strings.Contains(shown, "step-1") {
 		t.Errorf("shown %d characters: %.200s", len(shown), shown)
 	}
 	if page := result(s.model.last(), 2); !strings.Contains(page, "MARKER") {
@@ -195,6 +205,8 @@ func (m *small) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 }
 
 // Where a small model is named it summarises; what that costs is on the ledger.
+//
+// Rows B67, B70.
 func TestLongOutputIsSummarised(t *testing.T) {
 	t.Parallel()
 	m := &small{}
@@ -213,6 +225,8 @@ func TestLongOutputIsSummarised(t *testing.T) {
 
 // A request that does not fit the window is shortened once, calls stay with their
 // results, the goal stays, and the stored scratchpad is untouched.
+//
+// Row B68.
 func TestOverflowIsPruned(t *testing.T) {
 	t.Parallel()
 	tooLong := true

@@ -19,6 +19,8 @@ import (
 
 // A run that was paused and taken up by another process asks the model the very
 // same as one that was never paused.
+//
+// Rows B1, B19: nothing that matters lives outside the rows.
 func TestResumedPromptEqualsNeverPausedPrompt(t *testing.T) {
 	t.Parallel()
 	play := func(pause bool) []llm.Message {
@@ -50,6 +52,8 @@ func TestResumedPromptEqualsNeverPausedPrompt(t *testing.T) {
 
 // Several calls of one turn: every HIGH one gets its own approval, they are decided
 // in any order, and the model is asked again only when each has its result.
+//
+// Rows B2, B10, B13: every call is decided by itself, and the model waits for all.
 func TestSeveralApprovalsOfOneTurn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil, calls("wipe", `{"what":"x"}`, "wipe", `{"what":"x","n":2}`, "look", `{"what":"c"}`, "pay", `{"what":"x"}`), says("ok"))
@@ -76,6 +80,8 @@ func TestSeveralApprovalsOfOneTurn(t *testing.T) {
 }
 
 // The model may say something else when it is asked again: what runs is what was shown.
+//
+// Row B4.
 func TestApprovalRunsStoredArguments(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil, calls("wipe", `{"what":"b","thought":"t"}`), says("ok"))
@@ -91,6 +97,8 @@ func TestApprovalRunsStoredArguments(t *testing.T) {
 }
 
 // A decision on an unknown, stale or superseded approval changes nothing.
+//
+// Row B23.
 func TestDecisionsThatNameNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil, calls("wipe", `{"what":"b"}`), says("ok"))
@@ -158,6 +166,8 @@ func TestDenialBinds(t *testing.T) {
 }
 
 // Expiry is not a refusal: nobody decided, and the model is told so.
+//
+// Row B31.
 func TestExpiryIsNotARefusal(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil, calls("wipe", `{"what":"a"}`), says("nobody answered"))
@@ -181,6 +191,8 @@ func TestExpiryIsNotARefusal(t *testing.T) {
 
 // What changed between the card and the call asks again, saying what; the second
 // time the run stops with a question.
+//
+// Row B34.
 func TestChangedEffectAsksAgain(t *testing.T) {
 	t.Parallel()
 	rows := "3 rows"
@@ -207,6 +219,8 @@ func TestChangedEffectAsksAgain(t *testing.T) {
 }
 
 // A tool's own contract binds, an unrelated one does not.
+//
+// Row B32.
 func TestContractOfThePausedTool(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -231,6 +245,8 @@ func TestContractOfThePausedTool(t *testing.T) {
 
 // A call whose outcome is not known is never made again by itself, unless the tool
 // honours its key: then once more, under the same key and bytes.
+//
+// Rows B7, B8.
 func TestLostOutcome(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -267,6 +283,8 @@ func TestLostOutcome(t *testing.T) {
 
 // A second attempt that is known to have failed says nothing of the first one, which
 // may have happened: the service may be down by now, or still busy with that key.
+//
+// Row B8.
 func TestAFailedSecondAttemptLeavesTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil, calls("pay", `{"what":"a"}`), says("ok"))
@@ -317,6 +335,8 @@ func TestNothingRunsAgainInARunThatHasEnded(t *testing.T) {
 
 // A card that runs a call of unknown outcome again is for the very same bytes, which
 // go out under the same key: it can be approved or rejected, not changed.
+//
+// Rows B7, B8.
 func TestACallOfUnknownOutcomeRunsAgainAsItWasOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(s *stage) {
@@ -361,6 +381,8 @@ func (s *stage) processThatDiesAt(t *testing.T, commit int) *agent.Agent {
 }
 
 // A message during a pause does not break the transcript and reaches the model when it goes on.
+//
+// Row B37.
 func TestMessageDuringAPause(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil, calls("wipe", `{"what":"a"}`), says("ok"))
@@ -386,6 +408,8 @@ func TestMessageDuringAPause(t *testing.T) {
 }
 
 // Counters survive every pause: what was used before counts after.
+//
+// Row B35.
 func TestBudgetSurvivesAPause(t *testing.T) {
 	t.Parallel()
 	expensive := func(llm.Request) (llm.Reply, error) {

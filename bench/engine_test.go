@@ -130,6 +130,8 @@ func TestCommitsOfAStep(t *testing.T) {
 }
 
 // TestChangesDoNotGrow: what a step writes does not depend on how many were before it.
+//
+// Row B22.
 func TestChangesDoNotGrow(t *testing.T) {
 	t.Parallel()
 	c := commits(t, "append_note", 100)

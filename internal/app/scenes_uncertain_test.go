@@ -123,6 +123,8 @@ func runItAgain(t *testing.T, o apptest.Options, cause string) {
 
 // Where two people are needed the further call waits as a card, which can be approved
 // or rejected alone: under the call's key nothing else may go out.
+//
+// Row B8.
 func TestTheCardOfAFurtherCallCannotBeEdited(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {

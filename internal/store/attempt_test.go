@@ -11,6 +11,8 @@ import (
 
 // What a slow probe or a person says is about the attempt that was read. A step that
 // was called again meanwhile, or has a further card, looks the same by its state alone.
+//
+// Row B7.
 func TestWhatIsSaidOfOneAttemptSettlesNoOther(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {

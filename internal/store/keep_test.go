@@ -46,6 +46,8 @@ func count(t *testing.T, db *storetest.DB, from string) string {
 }
 
 // What retention leaves of a run is its audit.
+//
+// Row B31.
 func TestDeleteRuns(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {

@@ -7,6 +7,7 @@ import (
 	"countersign/internal/store/storetest"
 )
 
+// Row B31.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
