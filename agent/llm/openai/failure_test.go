@@ -20,6 +20,7 @@ type trouble struct {
 	Requests   int
 }
 
+// Rows C22, C23, C25, C26, C28, C29, C31, C35.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	page := "<html><body>gateway</body></html>"
@@ -85,6 +86,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// Rows C26, C28, C35.
 func TestRetriesEndInAReply(t *testing.T) {
 	t.Parallel()
 	good := wire{body: message(`{"role":"assistant","content":"b"}`)}
@@ -115,6 +117,7 @@ func TestRetriesEndInAReply(t *testing.T) {
 	}
 }
 
+// Row C26.
 func TestNoWaitBeyondTheDeadline(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, wire{status: 429, header: map[string]string{"Retry-After": "30"}, body: `{}`})
@@ -168,6 +171,7 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
+// Row B67.
 func TestB67FailedAttemptsLowerTheCap(t *testing.T) {
 	t.Parallel()
 	f := newFake(t,
@@ -183,6 +187,7 @@ func TestB67FailedAttemptsLowerTheCap(t *testing.T) {
 	same(t, 625, got.Usage.Total())
 }
 
+// Row C25.
 func TestC25ASilentlyCutRequestIsTold(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -204,6 +209,7 @@ func TestC25ASilentlyCutRequestIsTold(t *testing.T) {
 	}
 }
 
+// Row C26.
 func TestRetryAfterAsADate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)

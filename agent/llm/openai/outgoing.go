@@ -3,6 +3,11 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	api "github.com/sashabaranov/go-openai"
 
 	"countersign/agent/llm"
 )
@@ -18,66 +23,121 @@ const (
 	keyProviderID   = "provider_id" // in Call.Extra: the provider's id of the call, which is never sent back
 )
 
-// corrected adds to the body what go-openai cannot say: content and arguments
-// that are empty, the provider's extras, the prompt cache key, streaming.
+// corrected adds to the body what go-openai cannot say: the messages with empty
+// contents and the provider's extras, the prompt cache key, streaming.
 func (x *exchange) corrected(body []byte) ([]byte, error) {
-	var top map[string]any
-	if err := decode(body, &top); err != nil {
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(body, &top); err != nil {
 		return nil, err
 	}
-	if messages, ok := top["messages"].([]any); ok {
-		for i, m := range messages {
-			if wire, ok := m.(map[string]any); ok && i < len(x.request.Messages) {
-				x.correct(wire, &x.request.Messages[i])
-			}
-		}
+	messages := make([]any, len(x.request.Messages))
+	for i := range messages {
+		messages[i] = x.message(&x.request.Messages[i])
+	}
+	var err error
+	if top["messages"], err = encode(messages); err != nil {
+		return nil, err
 	}
 	if x.request.Key != "" && x.m.openai && !x.habits.noCacheKey {
-		top["prompt_cache_key"] = x.request.Key
+		if top["prompt_cache_key"], err = encode(x.request.Key); err != nil {
+			return nil, err
+		}
 	}
 	if x.m.c.Stream {
-		top["stream"] = true
+		top["stream"] = json.RawMessage("true")
 		if !x.habits.noStreamUsage {
-			top["stream_options"] = map[string]any{"include_usage": true}
+			top["stream_options"] = json.RawMessage(`{"include_usage":true}`)
 		}
 	}
-	return encode(top)
+	return object(top), nil
 }
 
-func (x *exchange) correct(wire map[string]any, m *llm.Message) {
-	if len(m.Calls) == 0 {
-		if _, ok := wire[keyContent]; !ok {
-			wire[keyContent] = ""
+// object writes an object whose keys need no escaping, in their order.
+func object(members map[string]json.RawMessage) []byte {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, k := range slices.Sorted(maps.Keys(members)) {
+		if i > 0 {
+			b.WriteByte(',')
 		}
-		return
+		b.WriteString(`"` + k + `":`)
+		b.Write(members[k])
 	}
-	if m.Text == "" {
-		x.fillContent(wire, m)
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// outgoingMessage is a message as it is sent; a content of nil is left out.
+type outgoingMessage struct {
+	Role       string         `json:"role"`
+	Content    any            `json:"content,omitempty"`
+	ToolCalls  []api.ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string         `json:"tool_call_id,omitempty"`
+}
+
+// message is one of ours as the server takes it.
+func (x *exchange) message(m *llm.Message) any {
+	out := outgoingMessage{Role: string(m.Role), Content: x.content(m)}
+	if m.Role == llm.Tool {
+		out.ToolCallID = m.CallID
 	}
-	if x.habits.noExtras {
-		return
+	for _, c := range m.Calls {
+		out.ToolCalls = append(out.ToolCalls, api.ToolCall{
+			ID: c.ID, Type: api.ToolTypeFunction,
+			Function: api.FunctionCall{Name: sendableName(c.Name), Arguments: sendableArguments(c.Arguments)},
+		})
 	}
-	inject(wire, m.Extra)
-	calls, ok := wire[keyToolCalls].([]any)
-	for i := 0; ok && i < len(calls) && i < len(m.Calls); i++ {
+	if x.habits.noExtras || !hasSendable(m) {
+		return out
+	}
+	return withExtras(out, m)
+}
+
+// null is the content that says that there is none.
+const null = "null"
+
+// content is what a message says; where it says nothing, what the server accepts.
+func (x *exchange) content(m *llm.Message) any {
+	switch {
+	case m.Role == llm.Tool && strings.TrimSpace(m.Text) == "":
+		return noOutput
+	case m.Text != "" || len(m.Calls) == 0 || x.habits.content == ContentEmpty:
+		return m.Text
+	case x.habits.content == ContentOmit:
+		return nil
+	case x.habits.content == ContentNull:
+		return json.RawMessage(null)
+	}
+	return thoughtOf(m.Calls)
+}
+
+// withExtras is a message with the provider's extras, its own and those of its calls.
+func withExtras(out outgoingMessage, m *llm.Message) any {
+	var members map[string]any
+	raw, err := encode(out)
+	if err != nil || decode(raw, &members) != nil { // plain values always encode
+		return out
+	}
+	inject(members, m.Extra)
+	calls, _ := members[keyToolCalls].([]any)
+	for i := range min(len(calls), len(m.Calls)) {
 		if call, ok := calls[i].(map[string]any); ok {
 			inject(call, m.Calls[i].Extra)
 		}
 	}
+	return members
 }
 
-// fillContent gives calls without text the content that the server accepts.
-func (x *exchange) fillContent(wire map[string]any, m *llm.Message) {
-	switch x.habits.content {
-	case ContentOmit:
-		delete(wire, keyContent)
-	case ContentNull:
-		wire[keyContent] = nil
-	case ContentEmpty:
-		wire[keyContent] = ""
-	default:
-		wire[keyContent] = thoughtOf(m.Calls)
-	}
+// hasSendable says whether a message has extras beside the ids that are never sent.
+func hasSendable(m *llm.Message) bool {
+	return len(m.Extra) > 0 || slices.ContainsFunc(m.Calls, func(c llm.Call) bool {
+		var extra map[string]json.RawMessage
+		if len(c.Extra) == 0 || json.Unmarshal(c.Extra, &extra) != nil {
+			return false
+		}
+		delete(extra, keyProviderID)
+		return len(extra) > 0
+	})
 }
 
 // thoughtOf is the first thought among the calls' arguments, else a space.

@@ -3,21 +3,17 @@ package openai
 import (
 	"encoding/json"
 	"regexp"
-	"strings"
 
 	api "github.com/sashabaranov/go-openai"
 
 	"countersign/agent/llm"
 )
 
-// outgoing is our request as go-openai sends it. What go-openai cannot say is
-// added by the exchange. Sampling parameters are never sent: reasoning models
+// outgoing is our request as go-openai sends it. What go-openai cannot say, the
+// messages among it, is added by the exchange, so that they are written once. Sampling parameters are never sent: reasoning models
 // refuse them, and the default is right for the others.
 func (m *Client) outgoing(r llm.Request, h habits) api.ChatCompletionRequest {
 	out := api.ChatCompletionRequest{Model: m.c.Model}
-	for i := range r.Messages {
-		out.Messages = append(out.Messages, outgoingMessage(&r.Messages[i]))
-	}
 	for _, t := range r.Tools {
 		out.Tools = append(out.Tools, outgoingTool(t, h.strict))
 	}
@@ -33,23 +29,6 @@ func (m *Client) outgoing(r llm.Request, h habits) api.ChatCompletionRequest {
 
 // noOutput stands for an empty tool result: strict servers refuse an empty one.
 const noOutput = "(no output)"
-
-func outgoingMessage(m *llm.Message) api.ChatCompletionMessage {
-	out := api.ChatCompletionMessage{Role: string(m.Role), Content: m.Text}
-	if m.Role == llm.Tool {
-		out.ToolCallID = m.CallID
-		if strings.TrimSpace(m.Text) == "" {
-			out.Content = noOutput
-		}
-	}
-	for _, c := range m.Calls {
-		out.ToolCalls = append(out.ToolCalls, api.ToolCall{
-			ID: c.ID, Type: api.ToolTypeFunction,
-			Function: api.FunctionCall{Name: sendableName(c.Name), Arguments: sendableArguments(c.Arguments)},
-		})
-	}
-	return out
-}
 
 // sendableArguments are the arguments if a strict server can read them back,
 // else the empty object.

@@ -2,14 +2,18 @@ package openai
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+
+	api "github.com/sashabaranov/go-openai"
 
 	"countersign/agent/llm"
 )
 
 var plainAnswer = wire{body: message(`{"role":"assistant","content":"b"}`)}
 
+// Rows C1, C4, C5.
 func TestC4C5SentArguments(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ stored, sent string }{
@@ -25,6 +29,7 @@ func TestC4C5SentArguments(t *testing.T) {
 	}
 }
 
+// Row C43.
 func TestC43ContentBesideCalls(t *testing.T) {
 	t.Parallel()
 	bare := llm.Call{ID: "a00000009", Name: "weather", Arguments: "{}"}
@@ -58,6 +63,7 @@ func TestC43ContentBesideCalls(t *testing.T) {
 	}
 }
 
+// Row C44.
 func TestC44EmptyToolResult(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, plainAnswer)
@@ -69,6 +75,7 @@ func TestC44EmptyToolResult(t *testing.T) {
 	same(t, any(map[string]any{"role": "tool", "tool_call_id": "a00000009", "content": "(no output)"}), any(f.sentMessage(0, 3)))
 }
 
+// Row C40.
 func TestC40TheCapOfTheModel(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ model, key string }{
@@ -91,6 +98,7 @@ func TestC40TheCapOfTheModel(t *testing.T) {
 	}
 }
 
+// Row C40.
 func TestC40ARefusedCapIsSwappedAndThenLeftOut(t *testing.T) {
 	t.Parallel()
 	refusal := wire{status: 400, body: `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}`}
@@ -143,6 +151,7 @@ func keys(f *fake, key string) []any {
 	return out
 }
 
+// Row C41.
 func TestC41StrictSchemas(t *testing.T) {
 	t.Parallel()
 	f := newFake(t,
@@ -176,6 +185,7 @@ func sentFunction(f *fake, request int) map[string]any {
 	return fn
 }
 
+// Row C41.
 func TestStrictSchema(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, in, want string }{
@@ -242,8 +252,32 @@ func TestEqualRequestsAreEqualBytes(t *testing.T) {
 		}
 		same(t, first, string(body))
 	}
-	if !strings.Contains(first, `<&>`) || !strings.Contains(first, `"j":1.0`) {
+	if !strings.Contains(first, `"j":1.0`) {
 		t.Errorf("body %s", first)
+	}
+	var sent struct{ Messages []api.ChatCompletionMessage }
+	if err := json.Unmarshal([]byte(first), &sent); err != nil || sent.Messages[2].ToolCalls[0].Function.Arguments != `{"b":1,"a":"<&>"}` {
+		t.Errorf("%v: %s", err, first)
+	}
+}
+
+// BenchmarkWrite is the writing of a request after many steps.
+func BenchmarkWrite(b *testing.B) {
+	r := question()
+	for i := range 100 {
+		c := llm.Call{ID: fmt.Sprintf("a%08d", i), Name: "weather", Arguments: `{"thought":"Look again.","city":"Rome"}`, Extra: json.RawMessage(`{"provider_id":"call_1"}`)}
+		r.Messages = append(r.Messages, llm.Message{Role: llm.Assistant, Calls: []llm.Call{c}}, llm.Message{Role: llm.Tool, CallID: c.ID, Text: strings.Repeat("sunny ", 100)})
+	}
+	m := New(Config{Model: "m"})
+	b.ReportAllocs()
+	for b.Loop() {
+		body, err := json.Marshal(m.outgoing(r, habits{}))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := (&exchange{m: m, request: &r}).corrected(body); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

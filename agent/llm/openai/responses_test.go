@@ -21,6 +21,7 @@ func responsesClient(f *fake) *Client {
 	return New(Config{BaseURL: f.url + "/v1", Model: "m", Key: "k", API: Responses, Tries: 1})
 }
 
+// Rows C14, C38, C44.
 func TestResponsesKeepCallsReasoningAndUsage(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, wire{body: respondedCall}, wire{body: respondedText})
@@ -54,6 +55,7 @@ func TestResponsesKeepCallsReasoningAndUsage(t *testing.T) {
 	}
 }
 
+// Rows C16, C26, C35.
 func TestResponsesTroubles(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

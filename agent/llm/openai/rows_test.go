@@ -12,6 +12,7 @@ import (
 // The rows are the shapes that servers of this API were seen to use; C7 is row 7
 // of the list of them that this adapter must survive.
 
+// Rows C1, C2, C4, C5, C8, C11, C19.
 func TestAnswersWithCalls(t *testing.T) {
 	t.Parallel()
 	rome := []llm.Call{{ID: "a00000001", Name: "weather", Arguments: `{"city":"Rome"}`, Extra: json.RawMessage(`{"provider_id":"call_1"}`)}}
@@ -56,6 +57,7 @@ func TestAnswersWithCalls(t *testing.T) {
 	}
 }
 
+// Row C7.
 func TestC7OurIDsSuitEveryServer(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, wire{body: message(calling(goodCall + "," + goodCall))})
@@ -79,6 +81,7 @@ func TestC7OurIDsSuitEveryServer(t *testing.T) {
 	}
 }
 
+// Row C10.
 func TestC10CutArguments(t *testing.T) {
 	t.Parallel()
 	half := `{"id":"x","type":"function","function":{"name":"weather","arguments":"{\"city\":"}}`
@@ -105,6 +108,7 @@ func TestC10CutArguments(t *testing.T) {
 	}
 }
 
+// Rows C11, C13, C14, C17.
 func TestAnswersWithText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -135,6 +139,7 @@ func TestAnswersWithText(t *testing.T) {
 	}
 }
 
+// Row C14.
 func TestC14ReasoningGoesBack(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, wire{body: message(`{"role":"assistant","content":null,"reasoning_content":"r","annotations":[],"tool_calls":[` + goodCall + `]}`)})
@@ -154,6 +159,7 @@ func TestC14ReasoningGoesBack(t *testing.T) {
 	}
 }
 
+// Row C20.
 func TestC20ThoughtSignatureGoesBack(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, wire{body: message(calling(`{"id":"x","type":"function","function":{"name":"weather","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}`))})
@@ -188,6 +194,7 @@ func TestServersThatRefuseExtrasGetNone(t *testing.T) {
 	same(t, []bool{true, false, false}, sent)
 }
 
+// Row C16.
 func TestC16ThinkingWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for _, finish := range []string{"stop", "length"} {
@@ -204,6 +211,7 @@ func TestC16ThinkingWithoutAnAnswer(t *testing.T) {
 	}
 }
 
+// Row C38.
 func TestC38Usage(t *testing.T) {
 	t.Parallel()
 	text := `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"four letters"}}]%s}`

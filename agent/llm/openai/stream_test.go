@@ -27,6 +27,7 @@ const (
 
 func streaming(c *Config) { c.Stream = true }
 
+// Rows C13, C34.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	rome := []llm.Call{{ID: "a00000001", Name: "weather", Arguments: `{"city":"Rome"}`, Extra: json.RawMessage(`{"provider_id":"x"}`)}}
@@ -69,6 +70,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// Rows C31, C32, C34.
 func TestStreamsThatFail(t *testing.T) {
 	t.Parallel()
 	part := delta(`{"content":"half"}`)
@@ -102,6 +104,7 @@ func TestStreamsThatFail(t *testing.T) {
 	}
 }
 
+// Row C14.
 func TestC14StreamedReasoningGoesBackUnderItsName(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, sse(delta(`{"reasoning_content":"r1 "}`), delta(`{"reasoning_content":"r2"}`), delta(`{"tool_calls":[`+goodCall+`]}`), finished))
@@ -114,6 +117,7 @@ func TestC14StreamedReasoningGoesBackUnderItsName(t *testing.T) {
 	same(t, `{"reasoning_content":"r1 r2"}`, string(got.Extra))
 }
 
+// Row C37.
 func TestC37UsageOfStreams(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, wire{status: 400, body: `{"error":{"message":"Unknown parameter: stream_options"}}`}, sse(delta(`{"content":"b"}`), finished))

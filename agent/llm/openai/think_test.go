@@ -2,6 +2,7 @@ package openai
 
 import "testing"
 
+// Row C17.
 func TestC17SplitThinking(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, in, text, thinking string }{
