@@ -16,7 +16,7 @@ const streamEnd = "[DONE]"
 // fold puts a stream of server-sent events together into one completion. An end
 // without a finish reason is no end, unless the server said that it was done.
 func fold(body []byte) ([]byte, error) {
-	f := folding{message: map[string]any{}, extras: map[string]any{}}
+	f := folding{message: map[string]any{}, extras: map[string]any{}, hidden: !utf8.Valid(body)}
 	for data := range events(body) {
 		if data == streamEnd {
 			f.done = true
@@ -83,8 +83,8 @@ func (f *folding) add(data string) error {
 	if !strings.HasPrefix(data, "{") {
 		return nil
 	}
-	if !utf8.ValidString(data) {
-		data, f.hidden = hide(data), true
+	if f.hidden {
+		data = hide(data)
 	}
 	d := json.NewDecoder(strings.NewReader(data))
 	d.UseNumber()
@@ -209,18 +209,24 @@ func (f *folding) whole() ([]byte, error) {
 }
 
 // firstHidden is the character that stands for a byte 0 of a cut character; the
-// characters from here on belong to nobody, so that no text holds them.
+// characters from here on belong to nobody.
 const firstHidden = '\U0010fe00'
 
 // hide makes a text valid whose first or last character was cut: JSON's decoder
-// would replace the pieces, and they could not be joined any more.
+// would replace the pieces, and they could not be joined any more. The characters
+// that stand for bytes are hidden too.
 func hide(s string) string {
 	var b strings.Builder
-	for i, r := range s {
-		if r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)) {
-			r = firstHidden + rune(s[i])
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && n == 1 || r >= firstHidden && r <= firstHidden+0xff {
+			for i := range n {
+				b.WriteRune(firstHidden + rune(s[i]))
+			}
+		} else {
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
+		s = s[n:]
 	}
 	return b.String()
 }
