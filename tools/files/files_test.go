@@ -1,6 +1,7 @@
 package files_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -158,6 +159,41 @@ func TestReadFileRefuses(t *testing.T) {
 			t.Errorf("%.40q: the error names our folder: %v", name, err)
 		}
 	}
+}
+
+// A link that is exchanged while it is read leads out at no moment.
+func TestReadFileRaces(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.write(t, "inside.txt", "inside")
+	name := filepath.Join(b.root, "turning")
+	ctx, stop := context.WithCancel(t.Context())
+	turned := make(chan struct{})
+	go func() {
+		defer close(turned)
+		for i := 0; ctx.Err() == nil; i++ {
+			target := []string{"inside.txt", "../secret.txt", ".."}[i%3]
+			next := name + ".next"
+			if os.Symlink(target, next) == nil {
+				_ = os.Rename(next, name) // the reader may be looking
+			}
+		}
+	}()
+	read := 0
+	for range 3000 {
+		for _, path := range []string{"turning", "turning/secret.txt"} {
+			switch result, err := b.read(t, path); {
+			case err != nil:
+			case strings.HasPrefix(result.Text, "inside"):
+				read++
+			default:
+				t.Fatalf("%s: %q", path, result.Text)
+			}
+		}
+	}
+	stop()
+	<-turned
+	t.Logf("read %d times", read)
 }
 
 func TestReadFileEncodings(t *testing.T) {

@@ -247,9 +247,20 @@ func TestPrivateAddressesMustBeDeclared(t *testing.T) {
 		_, err = tool.(tools.Previewer).Preview(t.Context(), args(`{"order_id":"7"}`))
 		failure(t, err, "forbidden")
 	}
-	cfg := refund("http://169.254.169.254")
-	_, err := newTool(t, cfg).Call(t.Context(), args(`{"order_id":"7"}`))
-	failure(t, err, "forbidden")
+	for _, metadata := range []string{"169.254.169.254", "[::ffff:169.254.169.254]", "[::ffff:a9fe:a9fe]", "[64:ff9b::a9fe:a9fe]", "[fd00:ec2::254]"} {
+		_, err := newTool(t, refund("http://"+metadata)).Call(t.Context(), args(`{"order_id":"7"}`))
+		failure(t, err, "forbidden")
+	}
+	// Addresses written as one number, in hex or in octal are names for us; if the machine's
+	// resolver reads them as addresses, those are refused when they are dialled.
+	for _, number := range []string{"2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "169.254.43518", "2130706433", "0x7f.1"} {
+		cfg := refund("http://" + number)
+		cfg.PrivateNetwork = false
+		_, err := newTool(t, cfg).Call(t.Context(), args(`{"order_id":"7"}`))
+		if f, ok := errors.AsType[*tools.Failure](err); !ok || f.Code != "forbidden" && f.Code != "unavailable" {
+			t.Errorf("%s: %v", number, err)
+		}
+	}
 	if called {
 		t.Error("the service was reached")
 	}

@@ -42,6 +42,9 @@ func play(role string) error {
 			fmt.Fprintln(os.Stderr, "line", i)
 		}
 		s.add(&mcp.Tool{Name: "env"}, says("quiet"))
+	case "flood": // more than anybody reads, in one piece
+		s.add(&mcp.Tool{Name: "much"}, says(strings.Repeat("y", 20<<20)))
+		s.add(&mcp.Tool{Name: "little"}, says("here"))
 	case "silent":
 		time.Sleep(time.Hour)
 	default:

@@ -133,6 +133,20 @@ func TestStderrIsBounded(t *testing.T) {
 	}
 }
 
+// An answer that is too large ends the session, not us; what it was an answer to is not
+// known, and the server is there again for the next call.
+func TestFloodOnStdout(t *testing.T) {
+	t.Parallel()
+	s := connect(t, played(t, "flood", nil))
+	_, err := call(t, s, "srv_much", `{}`)
+	if lost, ok := errors.AsType[*LostError](err); !ok {
+		t.Errorf("got %.200v (%v)", err, lost)
+	}
+	if r, err := call(t, s, "srv_little", `{}`); err != nil || r.Text != "here" {
+		t.Error(r.Text, err)
+	}
+}
+
 func TestProgramThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	cfg := played(t, "silent", nil)
