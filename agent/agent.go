@@ -37,6 +37,7 @@ type Quoted struct {
 // Config wires an Agent. Every field without a remark is required.
 type Config struct {
 	Store       Store
+	Grants      Grants // standing grants; nil: none is used
 	Model       llm.Model
 	Small       llm.Model // summarises long outputs; nil: they are shown in part
 	Gate        *Gate

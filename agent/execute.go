@@ -52,7 +52,7 @@ func (w *worker) reads(ctx context.Context) error {
 	var together, alone []int
 	for i := range w.steps {
 		s := &w.steps[i]
-		if s.State != StepAllowed || s.Effects || s.Approval != "" {
+		if s.State != StepAllowed || s.Effects || s.Approval != "" || s.Grant != "" {
 			continue
 		}
 		if t, ok := w.a.Gate.Tools.Get(s.Tool); ok && t.Spec().Parallel {
@@ -132,6 +132,8 @@ func (w *worker) effect(ctx context.Context, s *Step) error {
 		return w.takeOver(ctx, s)
 	case s.State == StepAllowed && s.Approval != "":
 		return w.redeem(ctx, s)
+	case s.State == StepAllowed && s.Grant != "":
+		return w.underGrant(ctx, s)
 	case s.State == StepUncertain && w.open[s.Approval] != nil && w.open[s.Approval].State == approvals.Approved:
 		return w.redeem(ctx, s)
 	case s.State == StepAllowed && s.Effects:

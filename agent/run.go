@@ -175,6 +175,8 @@ type Step struct {
 	Outcome     string // hash of the observation
 	Sources     []string
 	Approval    string       // the id of its latest approval
+	Grant       string       // the standing grant under which it ran without a card
+	GrantBy     policy.Actor // who gave that
 	Epoch       int64        // of the worker that executes it
 	Attempts    int          // how often the tool was called
 	Question    string       // of a step that asks

@@ -93,6 +93,7 @@ type Change struct {
 	Open      []approvals.Approval // with their first revision (and decisions, if any were carried over)
 	MostOpen  int                  // pending approvals that the asker may have when these are open; 0: any number
 	Payments  []Payment            // of risks that a rule lowered
+	Uses      []GrantUse           // of standing grants
 	Approvals []ApprovalChange
 	Consumed  []Consumed
 	Wishes    []Wish

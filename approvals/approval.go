@@ -73,6 +73,7 @@ type Approval struct {
 
 	Revisions []Revision
 	Decisions []Decision
+	Grants    []Grant // that were given on its card
 	Review    *Review // of an approval that one person gave alone; nil: none
 }
 

@@ -79,6 +79,8 @@ func (b *Bot) act(ctx context.Context, c Click, thread string) error {
 
 func (b *Bot) verdict(ctx context.Context, c Click) (decisions.Outcome, error) {
 	switch c.Action {
+	case callGrant, actRevoke:
+		return b.grant(ctx, c)
 	case callReviewed:
 		return b.review(ctx, c, approvals.ReviewDone)
 	case callConcern:

@@ -67,6 +67,9 @@ func (b *Bot) fillForm(ctx context.Context, viewID, action, user string, meta ca
 	if isReview(action) {
 		return b.setView(ctx, viewID, b.reviewForm(c, action, lang, meta))
 	}
+	if action == actGrant {
+		return b.setView(ctx, viewID, b.grantForm(ctx, c, user, meta))
+	}
 	v := b.form(ctx, c, action, user, meta)
 	if err := b.setView(ctx, viewID, v); err != nil || v.CallbackID != callShow && v.CallbackID != callGlass {
 		return err
@@ -154,6 +157,9 @@ func (b *Bot) submitted(ctx context.Context, p *pressed) socket.Response {
 	if err != nil {
 		return b.formNotSaved(p, err)
 	}
+	if p.View.Callback == callGrant {
+		return b.submittedGrant(ctx, p, meta, c)
+	}
 	if isReview(p.View.Callback) {
 		return b.submittedReview(ctx, p, meta)
 	}
@@ -227,6 +233,9 @@ type form struct {
 	Proved bool `json:"proved,omitempty"`
 	// Calls are those that the form decides together.
 	Calls []card.Button `json:"calls,omitempty"`
+	// Granted is what a standing grant is for, Grant the one that a press takes back.
+	Granted *card.Granted `json:"granted,omitempty"`
+	Grant   string        `json:"grant,omitempty"`
 }
 
 // proof checks the one-time code of a form that asks for one. It takes the database

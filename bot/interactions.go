@@ -29,6 +29,8 @@ const (
 	actRun      = "uncertain_run"
 	actGiveUp   = "uncertain_stop"
 
+	actGrant        = "grant_open"
+	actRevoke       = "grant_revoke"
 	actGlass        = "glass_break"
 	actReviewed     = "review_ok"
 	actConcern      = "review_concern"
@@ -40,6 +42,7 @@ const (
 	callReject  = "approval_reject_modal"
 	callRespond = "approval_respond_modal"
 
+	callGrant        = "grant_modal"
 	callGlass        = "glass_modal"
 	callReviewed     = "review_ok_modal"
 	callConcern      = "review_concern_modal"
@@ -135,12 +138,12 @@ func (b *Bot) pressed(ctx context.Context, p *pressed) socket.Response {
 	click := Click{
 		ID: "click/" + p.User.ID + "/" + p.Container.MessageTS + "/" + a.ActionID + "/" + a.TS + "/" + button.Digest, Action: a.ActionID, Actor: b.actor(p.User.ID),
 		Channel: p.channel(), MessageTS: p.Container.MessageTS, Run: button.Run, Step: button.Step, Approval: button.Approval,
-		Revision: button.Revision, Digest: button.Digest, At: b.Now(),
+		Revision: button.Revision, Digest: button.Digest, Input: revoking(button), At: b.Now(),
 	}
 	switch a.ActionID {
-	case actApprove, actClaim, actAgain, actDisown, actHappened, actRun, actGiveUp, actStop, actContinue:
+	case actApprove, actClaim, actAgain, actDisown, actHappened, actRun, actGiveUp, actStop, actContinue, actRevoke:
 		return b.keepClick(ctx, p, click)
-	case actEdit, actReject, actRespond, actShow, actBundle, actBundleReject, actGlass, actReviewed, actConcern:
+	case actEdit, actReject, actRespond, actShow, actBundle, actBundleReject, actGlass, actReviewed, actConcern, actGrant:
 		return b.openForm(p, a.ActionID, button)
 	}
 	return b.noButton(p)

@@ -72,6 +72,9 @@ func (b *Bot) deliverPeople(ctx context.Context, d Delivery, approval string) Re
 			}
 		}
 	}
+	for _, g := range c.Approval.Grants {
+		wish(g.Giver.User, noteTold)
+	}
 	wishes = append(wishes, b.glassWishes(ctx, c)...)
 	if err := b.Outbox.Wish(ctx, wishes, now); err != nil {
 		return b.failed(d, "", err)

@@ -22,6 +22,8 @@ type Config struct {
 	Care      Care
 	Factors   Factors
 	Reviews   Reviews
+	Grants    Grants
+	Bounds    GrantBounds // of standing grants
 	Directory agent.Directory
 	Gate      *agent.Gate
 	Prompts   *prompts.Prompts

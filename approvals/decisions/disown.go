@@ -24,7 +24,8 @@ func (d *Door) Disown(ctx context.Context, t Attempt) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("read approval %s: %w", t.Approval, err)
 	}
-	if !slices.ContainsFunc(c.Approval.Decisions, func(x approvals.Decision) bool { return x.By == t.Who }) {
+	theirs := slices.ContainsFunc(c.Approval.Decisions, func(x approvals.Decision) bool { return x.By == t.Who })
+	if !theirs && !slices.ContainsFunc(c.Approval.Grants, func(g approvals.Grant) bool { return g.Giver == t.Who }) {
 		return d.refuse(ctx, t, c, "not_yours", "")
 	}
 	if err := d.lock(ctx, t.Who, "disowned a decision on "+c.Approval.ID, c); err != nil {
@@ -53,6 +54,9 @@ func (d *Door) lock(ctx context.Context, who policy.Actor, why string, c *Case) 
 // voidStanding takes a locked person's decisions out of every open approval. New
 // ones cannot come: the lock is committed.
 func (d *Door) voidStanding(ctx context.Context, who policy.Actor) error {
+	if err := d.voidGrants(ctx, who); err != nil {
+		return err
+	}
 	for {
 		ids, err := d.Care.Standing(ctx, who, batch)
 		if err != nil {

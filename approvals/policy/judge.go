@@ -25,6 +25,7 @@ type Policy struct {
 	Roles   map[string]Role
 	Default Requirement
 	Rules   *Rules // nil: none
+	Stamp   string // of what it was made from: another one means that the policy changed
 }
 
 // Role is who holds a role. By channel it lets people ask, never approve.
@@ -48,8 +49,10 @@ type Ruling struct {
 	Outcome Outcome
 	Risk    tools.Risk
 	Needs   Requirement
-	Budget  *Budget // of a lowered risk: it runs only when this can be paid
-	Why     string
+	// Personal says that people must look at this very call: no standing grant covers it.
+	Personal bool
+	Budget   *Budget // of a lowered risk: it runs only when this can be paid
+	Why      string
 }
 
 // Judge rules on one call: who may ask at all, then the rules, then what leaves
@@ -64,6 +67,9 @@ func (p *Policy) Judge(q Question) Ruling {
 	}
 	if r.Outcome == Run && q.Spec.Egress && len(q.Read) > 0 && r.Needs.Rule == "" {
 		r = Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Why: "it sends data out and the run has read " + q.Read[0]}
+	}
+	if q.Spec.Egress && len(q.Read) > 0 && r.Needs.Rule == "" {
+		r.Personal = true
 	}
 	if r.Outcome == Ask && len(r.Needs.Approvers) == 0 {
 		return Ruling{Outcome: Deny, Risk: r.Risk, Why: "no approvers are configured (approvals.approvers), so nobody could countersign it"}
@@ -80,7 +86,7 @@ func (p *Policy) ruled(q *Question) Ruling {
 	}
 	facts, err := q.facts()
 	if err != nil {
-		return Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Why: err.Error()}
+		return Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Personal: true, Why: err.Error()}
 	}
 	for i := range p.Rules.list {
 		c := &p.Rules.list[i]
@@ -117,7 +123,7 @@ func (p *Policy) matched(q *Question, c *compiled, facts map[string]any) Ruling 
 	}
 	budget, err := c.budget(q, facts)
 	if err != nil || budget == nil {
-		return Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Why: fmt.Sprintf("%s lowers the risk but cannot be counted: %v", c.Name, err)}
+		return Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Personal: true, Why: fmt.Sprintf("%s lowers the risk but cannot be counted: %v", c.Name, err)}
 	}
 	r.Budget = budget
 	return r
@@ -142,7 +148,7 @@ func (p *Policy) strictest(q *Question, from int, facts map[string]any, cause er
 		}
 		needs = Stricter(needs, c.apply(p.Default))
 	}
-	return Ruling{Outcome: Ask, Risk: tools.High, Needs: needs, Why: why}
+	return Ruling{Outcome: Ask, Risk: tools.High, Needs: needs, Personal: true, Why: why}
 }
 
 // WithoutBudget is what the same call needs when its rule's budget is used up.
@@ -150,7 +156,7 @@ func (p *Policy) WithoutBudget(q Question, r Ruling) Ruling {
 	if len(p.Default.Approvers) == 0 {
 		return Ruling{Outcome: Deny, Risk: tools.High, Why: "no approvers are configured (approvals.approvers), so nobody could countersign it"}
 	}
-	return Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Why: fmt.Sprintf("%s is used up: at most %d in %s", r.Needs.Rule, r.Budget.Count, r.Budget.Within)}
+	return Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Personal: true, Why: fmt.Sprintf("%s is used up: at most %d in %s", r.Needs.Rule, r.Budget.Count, r.Budget.Within)}
 }
 
 func (p *Policy) mayAsk(q Question) (string, bool) {

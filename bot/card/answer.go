@@ -166,7 +166,19 @@ func (p pen) change(s *agent.Step, at Where) []slack.RichTextSectionElement {
 		}
 		parts = append(parts, slack.NewRichTextSectionUserElement(who.User, nil))
 	}
-	return parts
+	return append(parts, p.underGrant(s)...)
+}
+
+// underGrant says by whose standing grant a call ran without a card.
+func (p pen) underGrant(s *agent.Step) []slack.RichTextSectionElement {
+	if s.Grant == "" {
+		return nil
+	}
+	parts := []slack.RichTextSectionElement{text(p.say("changed.grant"))}
+	if !userID.MatchString(s.GrantBy.User) {
+		return append(parts, text(p.toolName(s.GrantBy.User)))
+	}
+	return append(parts, slack.NewRichTextSectionUserElement(s.GrantBy.User, nil))
 }
 
 // goOn asks the asker of a run that reached a limit whether it may go on.

@@ -21,7 +21,8 @@ func (r *Renderer) Approval(c *decisions.Case, w Where) Message {
 	if a.State == approvals.Pending {
 		m.Blocks = p.pending(c, w)
 	} else {
-		m.Blocks = append(append(p.settled(c), p.askAgain(c)...), p.witness(w)...)
+		m.Blocks = append(append(p.settled(c), p.askAgain(c)...), p.grants(c)...)
+		m.Blocks = append(m.Blocks, p.witness(w)...)
 	}
 	return m
 }

@@ -19,6 +19,7 @@ type Button struct {
 	Digest   string `json:"d,omitempty"`
 	Run      string `json:"n,omitempty"`
 	Step     int    `json:"s,omitempty"`
+	Grant    string `json:"g,omitempty"`
 }
 
 // ModalMeta is a modal's private data: the button that opened it and where that was.

@@ -27,6 +27,7 @@ type Renderer struct {
 	Schema   func(tool string) json.RawMessage // JSON Schema of a tool's arguments; nil if unknown
 	Private  func(tool string) bool            // the channel may not see the arguments
 	Safe     func(*agent.Step) time.Time       // from when an uncertain call may be run again
+	Grants   Bounds                            // of standing grants; zero: none is given
 	Currency string                            // of what runs cost; empty: it is not shown
 	Plain    bool                              // without the newer blocks (plan, container), for places that refuse them
 }

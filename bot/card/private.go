@@ -20,6 +20,11 @@ func (r *Renderer) Told(c *decisions.Case, who policy.Actor, w Where) (Message, 
 			lines = append(lines, p.verdict(d))
 		}
 	}
+	for i := range a.Grants {
+		if a.Grants[i].Giver == who {
+			lines = append(lines, p.granted(&a.Grants[i]))
+		}
+	}
 	if len(lines) == 0 {
 		return Message{}, false
 	}

@@ -57,7 +57,8 @@ func (p pen) step(s *agent.Step, now time.Time, private bool) slack.RichTextElem
 	if t := elapsed(s, now); t > 0 {
 		result += " · " + p.took(t)
 	}
-	return line(append(parts, text("\n      "+result))...)
+	parts = append(parts, text("\n      "+result))
+	return line(append(parts, p.underGrant(s)...)...)
 }
 
 // what is a glimpse of a call's arguments.

@@ -36,6 +36,7 @@ type cli struct {
 	Settings  configCmd    `cmd:"" name:"config" help:"Check the configuration, or print its schema."`
 	Runs      runsCmd      `cmd:"" help:"Look at runs, stop them, wake them."`
 	Approvals approvalsCmd `cmd:"" help:"Look at approvals, and decide them."`
+	Grants    grantsCmd    `cmd:"" help:"Standing grants: list them, revoke one."`
 	Audit     auditCmd     `cmd:"" help:"Verify and export the audit record."`
 	Tools     toolsCmd     `cmd:"" help:"Look at what tools of MCP servers promised, and accept what changed."`
 	Docs      docsCmd      `cmd:"" help:"Look at deleted documents, and take them back."`

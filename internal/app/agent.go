@@ -32,8 +32,12 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	var grants agent.Grants
+	if a.cfg.Approvals.Grants != nil {
+		grants = a.ports
+	}
 	a.agent, err = agent.New(agent.Config{
-		Store: a.ports, Model: &a.switched, Small: a.counted(a.small(), a.cfg.Model.Small), Gate: a.gate, Directory: a.everybody,
+		Store: a.ports, Grants: grants, Model: &a.switched, Small: a.counted(a.small(), a.cfg.Model.Small), Gate: a.gate, Directory: a.everybody,
 		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: directory},
 		Prompts: a.prompts, Now: a.now, Logger: a.log, Owner: a.owner, Lease: a.lease(), Limits: limitsOf(a.cfg),
 		OutputChars: a.cfg.Limits.ToolOutputChars, Name: a.slack.self.Name, House: house, Cards: string(a.cfg.Slack.ApprovalsChannel),
@@ -43,7 +47,7 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		return err
 	}
 	a.door = decisions.New(decisions.Config{
-		Store: a.ports, Care: a.ports, Factors: a.ports, Reviews: a.ports, Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: a.everybody, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
+		Store: a.ports, Care: a.ports, Factors: a.ports, Reviews: a.ports, Grants: a.ports, Bounds: grantsOf(a.cfg), Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: a.everybody, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
 		Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	})
 	a.slack.directory = directory

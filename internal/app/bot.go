@@ -21,7 +21,8 @@ func (a *App) wireBot(_ context.Context) error {
 		return err
 	}
 	renderer := &card.Renderer{
-		Words: catalogue, Currency: a.cfg.Model.Price.Currency, Masker: a.masker, Safe: a.door.Safe,
+		Grants: card.Bounds(grantsOf(a.cfg)),
+		Words:  catalogue, Currency: a.cfg.Model.Price.Currency, Masker: a.masker, Safe: a.door.Safe,
 		Schema:  func(tool string) json.RawMessage { return a.parameters(tool) },
 		Private: func(tool string) bool { t, ok := a.registry.Get(tool); return ok && t.Spec().Private },
 	}
@@ -71,6 +72,8 @@ func (a *App) wireSchedule(context.Context) (err error) {
 		Name: "expire", Every: a.cfg.Approvals.Sweep, Run: a.door.ExpireDue,
 	}, schedule.Job{
 		Name: "care", Every: a.cfg.Approvals.Sweep, Run: a.door.CareDue,
+	}, schedule.Job{
+		Name: "grants", Every: a.cfg.Approvals.Sweep, Run: a.door.TendGrants,
 	}, schedule.Job{
 		Name: "probe", Every: max(a.cfg.Approvals.Sweep, time.Second), Run: a.door.ProbeDue,
 	}, schedule.Job{

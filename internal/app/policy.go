@@ -1,10 +1,12 @@
 package app
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"countersign/approvals/decisions"
 	"countersign/approvals/policy"
 	"countersign/internal/config"
 	"countersign/internal/fault"
@@ -20,6 +22,11 @@ func policyOf(c *config.Config) (*policy.Policy, error) {
 			SelfApproval: c.Approvals.SelfApproval, EditApproves: c.Approvals.EditApproves, StepUp: stepUp(c.Approvals.StepUp), BreakGlass: c.Approvals.BreakGlass,
 		},
 	}
+	stamp, err := json.Marshal([]any{c.Roles, c.Rules, c.Approvals})
+	if err != nil {
+		return nil, fmt.Errorf("stamp the policy: %w", err)
+	}
+	p.Stamp = tools.Digest("policy", string(stamp))
 	if c.Approvals.Escalate != nil {
 		p.Default.Escalate = c.Approvals.Escalate.To
 	}
@@ -33,7 +40,6 @@ func policyOf(c *config.Config) (*policy.Policy, error) {
 	for i, r := range c.Rules {
 		rules[i] = ruleOf(fmt.Sprintf("rules[%d]", i), r)
 	}
-	var err error
 	if p.Rules, err = policy.NewRules(rules); err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "%s.", err)
 	}
@@ -49,6 +55,14 @@ func ruleOf(name string, r config.Rule) policy.Rule {
 		out.AtMost = &policy.AtMost{Count: b.Count, Sum: b.Sum, Limit: b.Limit, Per: b.Per, Within: b.Within}
 	}
 	return out
+}
+
+// grantsOf are the bounds of standing grants; zero: none is given.
+func grantsOf(c *config.Config) decisions.GrantBounds {
+	if c.Approvals.Grants == nil {
+		return decisions.GrantBounds{}
+	}
+	return decisions.GrantBounds{Count: c.Approvals.Grants.Count, Within: c.Approvals.Grants.Within}
 }
 
 // escalateAfter is how long a card waits before further roles are asked; 0: they never are.

@@ -14,6 +14,7 @@ type Ports interface {
 	decisions.Care
 	decisions.Factors
 	decisions.Reviews
+	decisions.Grants
 	bot.Outbox
 	bot.Clicks
 	bot.Places

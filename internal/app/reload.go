@@ -62,6 +62,9 @@ func (a *App) Reload(ctx context.Context, cfg *config.Config) (Reloaded, error) 
 	a.policy.Store(fresh.policy.Load())
 	a.switched.turn(a.counted(fresh.model(), cfg.Model.Name))
 	a.running = cfg
+	if err := a.door.TendGrants(ctx); err != nil { // none of them can be used: the policy's stamp is another
+		a.log.WarnContext(ctx, "standing grants of the old policy are not marked yet", "error", err)
+	}
 	return out, nil
 }
 

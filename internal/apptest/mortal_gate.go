@@ -44,3 +44,13 @@ func (m *Mortal) Expire(ctx context.Context, ends []decisions.Change, gap time.D
 func (m *Mortal) Answer(ctx context.Context, r approvals.Review, wishes []agent.Wish, e []audit.Entry) error {
 	return m.commit(func() error { return m.Ports.Answer(ctx, r, wishes, e) })
 }
+
+// StartGrant is a commit.
+func (m *Mortal) StartGrant(ctx context.Context, g approvals.Grant, wishes []agent.Wish, e []audit.Entry) error {
+	return m.commit(func() error { return m.Ports.StartGrant(ctx, g, wishes, e) })
+}
+
+// EndGrant is a commit.
+func (m *Mortal) EndGrant(ctx context.Context, g approvals.Grant, wishes []agent.Wish, e []audit.Entry) error {
+	return m.commit(func() error { return m.Ports.EndGrant(ctx, g, wishes, e) })
+}

@@ -25,6 +25,7 @@ type Approvals struct {
 	SelfApproval    bool            `yaml:"self_approval" doc:"Whether the requester's own approval counts."`
 	EditApproves    bool            `yaml:"edit_approves" doc:"Whether an edit is its author's approval of the new revision."`
 	StepUp          string          `yaml:"step_up" enum:"none,totp" doc:"Second proof asked in the decision's form."`
+	Grants          *Grants         `yaml:"grants" doc:"Whether people may let further calls like an approved one run without a card; left out: they may not."`
 	BreakGlass      []string        `yaml:"break_glass" doc:"Roles that may approve alone in an emergency, with a one-time code and a reason; others are told and review it. Empty: nobody."`
 	CLI             bool            `yaml:"cli" doc:"Whether approvals can be decided on the command line."`
 	ResumePerMinute int             `yaml:"resume_per_minute" min:"1" doc:"Runs woken by expiry per minute, so that the model's limits are not hit."`
@@ -34,6 +35,12 @@ type Approvals struct {
 type Escalation struct {
 	After time.Duration `yaml:"after" min:"1s" need:"yes" doc:"Time since the request was opened."`
 	To    []string      `yaml:"to" need:"yes" doc:"Roles that are asked then."`
+}
+
+// Grants bounds standing grants.
+type Grants struct {
+	Count  int           `yaml:"count" min:"1" need:"yes" doc:"The most calls that one grant may be for."`
+	Within time.Duration `yaml:"within" min:"1m" need:"yes" doc:"The longest time that one grant may be for."`
 }
 
 // Rule changes what one kind of call needs. Fields left out keep what they are.

@@ -9,6 +9,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals"
+	"countersign/internal/audit"
 )
 
 // Commit implements agent.Store. The run's row comes first: it is the fence, and
@@ -35,8 +36,10 @@ func (s *Store) Commit(ctx context.Context, f agent.Fence, c agent.Change) (int6
 }
 
 func (t *txn) change(f *agent.Fence, c *agent.Change) error {
+	var used []audit.Entry
 	steps := []func() error{
 		func() error { return t.limits(f, c) },
+		func() (err error) { used, err = t.useGrants(f, c.Uses); return err },
 		func() error { return t.insertTurn(c.Turn) },
 		func() error { return t.insertSteps(c.NewSteps) },
 		func() error { return t.moveSteps(c.Steps) },
@@ -45,7 +48,7 @@ func (t *txn) change(f *agent.Fence, c *agent.Change) error {
 		func() error { return t.consume(f, c.Consumed) },
 		func() error { return t.wishes(c.Wishes) },
 		func() error { return t.ringYielded(f, c) },
-		func() error { return t.audit(c.Audit) },
+		func() error { return t.audit(slices.Concat(c.Audit, used)) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

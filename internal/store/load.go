@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"gorm.io/gorm"
 
@@ -144,5 +145,5 @@ func loadApprovals(tx *gorm.DB, rows []approvalRow) ([]*approvals.Approval, erro
 		a := byID[decisions[i].Approval]
 		a.Decisions = append(a.Decisions, decisions[i].decision())
 	}
-	return list, loadReviews(tx, ids, byID)
+	return list, errors.Join(loadReviews(tx, ids, byID), loadGrants(tx, ids, byID))
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // Forget removes what only serves to know a repetition, when it is older than an
-// instant: keys of events, clicks that have ended, and payments that no budget counts any more. It says how many rows went.
+// instant: keys of events, clicks that have ended, payments that no budget counts any more,
+// and standing grants that are over. It says how many rows went.
 func (s *Store) Forget(ctx context.Context, before time.Time) (int64, error) {
 	keys, err := s.exec(ctx, "DELETE FROM event_keys WHERE at < ?", micros(before))
 	if err != nil {
@@ -19,7 +20,11 @@ func (s *Store) Forget(ctx context.Context, before time.Time) (int64, error) {
 		return keys, err
 	}
 	uses, err := s.exec(ctx, "DELETE FROM budget_uses WHERE until < ?", micros(before))
-	return keys + clicks + uses, err
+	if err != nil {
+		return keys + clicks, err
+	}
+	grants, err := s.exec(ctx, "DELETE FROM grants WHERE settled_at > 0 AND settled_at < ?", micros(before))
+	return keys + clicks + uses + grants, err
 }
 
 // runsAtOnce bounds one transaction of DeleteRuns, so that a click never waits long.

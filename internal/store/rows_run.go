@@ -141,6 +141,9 @@ type stepRow struct {
 	Outcome     string
 	Sources     string
 	Approval    string
+	GrantID     string
+	GrantTeam   string
+	GrantUser   string
 	Epoch       int64
 	Attempts    int
 	Question    string
@@ -155,7 +158,7 @@ func (stepRow) TableName() string { return "steps" }
 func outcomeColumns() []string {
 	return []string{
 		"state", "executed", "observation", "output", "summary", "effect", "code", "outcome",
-		"sources", "approval", "epoch", "attempts", "question", "started_at", "ended_at",
+		"sources", "approval", "grant_id", "grant_team", "grant_user", "epoch", "attempts", "question", "started_at", "ended_at",
 	}
 }
 
@@ -168,7 +171,7 @@ func newStepRow(s *agent.Step) (stepRow, error) {
 		Effects: s.Effects, Private: s.Private, ProposedAt: micros(s.ProposedAt),
 		State: string(s.State), Executed: clean(string(s.Executed)), Observation: clean(s.Observation),
 		Output: clean(s.Output), Summary: clean(s.Summary), Effect: clean(s.Effect), Code: clean(s.Code),
-		Outcome: s.Outcome, Sources: sources, Approval: s.Approval, Epoch: s.Epoch, Attempts: s.Attempts, Question: clean(s.Question),
+		Outcome: s.Outcome, Sources: sources, Approval: s.Approval, GrantID: s.Grant, GrantTeam: s.GrantBy.Team, GrantUser: s.GrantBy.User, Epoch: s.Epoch, Attempts: s.Attempts, Question: clean(s.Question),
 		StartedAt: micros(s.StartedAt), EndedAt: micros(s.EndedAt),
 	}, err
 }
@@ -179,7 +182,7 @@ func (w *stepRow) step() (agent.Step, error) {
 		Thought: w.Thought, Raw: w.Raw, Proposed: raw(w.Proposed), Fingerprint: w.Fingerprint, Extra: raw(w.Extra),
 		Risk: tools.Risk(w.Risk), Effects: w.Effects, Private: w.Private, ProposedAt: instant(w.ProposedAt),
 		State: agent.StepState(w.State), Executed: raw(w.Executed), Observation: w.Observation, Output: w.Output,
-		Summary: w.Summary, Effect: w.Effect, Code: w.Code, Outcome: w.Outcome, Approval: w.Approval, Epoch: w.Epoch,
+		Summary: w.Summary, Effect: w.Effect, Code: w.Code, Outcome: w.Outcome, Approval: w.Approval, Grant: w.GrantID, GrantBy: policy.Actor{Team: w.GrantTeam, User: w.GrantUser}, Epoch: w.Epoch,
 		Attempts: w.Attempts, Question: w.Question,
 		StartedAt: instant(w.StartedAt), EndedAt: instant(w.EndedAt),
 	}
