@@ -20,9 +20,9 @@ func (s *Store) Accept(ctx context.Context, in agent.Incoming) (agent.Accepted, 
 		got, err = t.accept(&in)
 		return err
 	}
-	err := s.transact(ctx, accept)
+	err := s.receive(ctx, accept)
 	for i := 0; i < tries && errors.Is(err, errDuplicate); i++ {
-		err = s.transact(ctx, accept) // somebody else's start won: now there is a run to reach
+		err = s.receive(ctx, accept) // somebody else's start won: now there is a run to reach
 	}
 	if errors.Is(err, errNothing) {
 		err = nil
@@ -109,7 +109,7 @@ func (t *txn) start(in *agent.Incoming) error {
 
 // Tell implements agent.Store.
 func (s *Store) Tell(ctx context.Context, m agent.Message, key string) error {
-	return s.transact(ctx, func(t *txn) error {
+	return s.receive(ctx, func(t *txn) error {
 		fresh, err := t.fresh(key)
 		if err != nil || !fresh {
 			return err

@@ -46,7 +46,7 @@ func (s *Store) SaveClick(ctx context.Context, c bot.Click) (bool, error) {
 	}
 	const save = `INSERT INTO clicks (id, action, team, user_id, channel, message_ts, run, step, approval, revision,
 		digest, input, at, outcome, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0) ON CONFLICT (id) DO NOTHING`
-	n, err := s.exec(ctx, save, clean(c.ID), clean(c.Action), clean(c.Actor.Team), clean(c.Actor.User), clean(c.Channel),
+	n, err := s.keep(ctx, save, clean(c.ID), clean(c.Action), clean(c.Actor.Team), clean(c.Actor.User), clean(c.Channel),
 		clean(c.MessageTS), clean(c.Run), c.Step, clean(c.Approval), c.Revision, clean(c.Digest), clean(string(c.Input)), micros(at))
 	return n == 1, err
 }
@@ -75,13 +75,13 @@ func (s *Store) EndClick(ctx context.Context, id, outcome string, now time.Time)
 
 // SaveOpening implements bot.Clicks. Opening again changes nothing.
 func (s *Store) SaveOpening(ctx context.Context, approval string, revision int, who policy.Actor, now time.Time) error {
-	_, err := s.exec(ctx, "INSERT INTO openings (approval, revision, team, user_id, at) VALUES (?, ?, ?, ?, ?)"+
+	_, err := s.keep(ctx, "INSERT INTO openings (approval, revision, team, user_id, at) VALUES (?, ?, ?, ?, ?)"+
 		" ON CONFLICT (approval, revision, team, user_id) DO NOTHING", approval, revision, who.Team, who.User, micros(now))
 	return err
 }
 
 // SeenEvent implements bot.Clicks.
 func (s *Store) SeenEvent(ctx context.Context, key string, now time.Time) (bool, error) {
-	n, err := s.exec(ctx, "INSERT INTO event_keys (event_key, at) VALUES (?, ?) ON CONFLICT (event_key) DO NOTHING", clean(key), micros(now))
+	n, err := s.keep(ctx, "INSERT INTO event_keys (event_key, at) VALUES (?, ?) ON CONFLICT (event_key) DO NOTHING", clean(key), micros(now))
 	return n == 1, err
 }

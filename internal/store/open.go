@@ -41,7 +41,7 @@ func (s *Store) openSQLite(ctx context.Context, path string) (err error) {
 	if path == "" || strings.HasPrefix(path, ":memory:") {
 		return fault.New(fault.Invalid, "DATABASE_URL names no file: use sqlite:FILE")
 	}
-	s.dialect = SQLite
+	s.dialect, s.gate = SQLite, &gate{}
 	if s.path, err = filepath.Abs(path); err != nil {
 		return fmt.Errorf("path of the database: %w", err)
 	}

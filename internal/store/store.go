@@ -53,6 +53,7 @@ type Store struct {
 	url     string // of the Postgres server
 	write   *gorm.DB
 	read    *gorm.DB
+	gate    *gate // SQLite's one writer; nil: the database has many
 	closers []func() error
 
 	bell   Bell

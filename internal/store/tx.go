@@ -26,16 +26,27 @@ type txn struct {
 // everything back; fn may be called again after a deadlock, so it must keep its
 // results in variables that it sets anew.
 func (s *Store) transact(ctx context.Context, fn func(t *txn) error) error {
+	return s.transactIn(ctx, false, fn)
+}
+
+// receive is transact for what people sent: it goes before what follows from it.
+func (s *Store) receive(ctx context.Context, fn func(t *txn) error) error {
+	return s.transactIn(ctx, true, fn)
+}
+
+func (s *Store) transactIn(ctx context.Context, inbox bool, fn func(t *txn) error) error {
 	ctx, cancel := bound(ctx)
 	defer cancel()
 	var t *txn
 	var err error
 	for range tries {
 		t = &txn{store: s, now: s.now()}
-		err = translate(s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			t.DB = tx
-			return fn(t)
-		}))
+		err = s.pass(ctx, inbox, func(db *gorm.DB) error {
+			return db.Transaction(func(tx *gorm.DB) error {
+				t.DB = tx
+				return fn(t)
+			})
+		})
 		if !errors.Is(err, errRepeat) {
 			break
 		}
@@ -45,6 +56,15 @@ func (s *Store) transact(ctx context.Context, fn func(t *txn) error) error {
 	}
 	t.tell()
 	return nil
+}
+
+// pass writes when its turn has come.
+func (s *Store) pass(ctx context.Context, inbox bool, write func(db *gorm.DB) error) error {
+	if err := s.gate.enter(ctx, inbox); err != nil {
+		return translate(err)
+	}
+	defer s.gate.leave()
+	return translate(write(s.write.WithContext(ctx)))
 }
 
 // tell wakes this process's own loops after the commit.
@@ -92,15 +112,28 @@ func (s *Store) snapshot(ctx context.Context, fn func(tx *gorm.DB) error) error 
 
 // exec runs one statement of its own and says how many rows it changed.
 func (s *Store) exec(ctx context.Context, statement string, args ...any) (int64, error) {
+	return s.execIn(ctx, false, statement, args...)
+}
+
+// keep is exec for what people sent.
+func (s *Store) keep(ctx context.Context, statement string, args ...any) (int64, error) {
+	return s.execIn(ctx, true, statement, args...)
+}
+
+func (s *Store) execIn(ctx context.Context, inbox bool, statement string, args ...any) (n int64, err error) {
 	ctx, cancel := bound(ctx)
 	defer cancel()
-	res := s.write.WithContext(ctx).Exec(statement, args...)
-	return res.RowsAffected, translate(res.Error)
+	err = s.pass(ctx, inbox, func(db *gorm.DB) error {
+		res := db.Exec(statement, args...)
+		n = res.RowsAffected
+		return res.Error
+	})
+	return n, err
 }
 
 // query runs one statement that writes and returns rows into dest.
 func (s *Store) query(ctx context.Context, dest any, statement string, args ...any) error {
 	ctx, cancel := bound(ctx)
 	defer cancel()
-	return translate(s.write.WithContext(ctx).Raw(statement, args...).Scan(dest).Error)
+	return s.pass(ctx, false, func(db *gorm.DB) error { return db.Raw(statement, args...).Scan(dest).Error })
 }
