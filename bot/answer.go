@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -48,9 +49,29 @@ func (b *Bot) renderAnswer(ctx context.Context, d Delivery, work *agent.Work, at
 	if isPrivate(d.Subject) {
 		at.Lang = b.langOf(ctx, work.Run.Asker.User)
 	}
+	work.Run.Answer = b.named(work.Run.Answer)
 	m := b.Card.Answer(work, at)
 	m.Meta.Subject = d.Subject
 	return &m, time.Time{}, nil
+}
+
+// mentionOf is how Slack writes a person, which the model repeats from what it read.
+var mentionOf = regexp.MustCompile(`<@([UW][A-Z0-9]{2,20})>`)
+
+// named writes the people whom the model names as readers know them, outside of code.
+// It is text like any other of the model's: nobody is notified, and a name's own signs
+// are shown, not obeyed.
+func (b *Bot) named(text string) string {
+	parts := strings.Split(text, "`")
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = mentionOf.ReplaceAllStringFunc(parts[i], func(m string) string {
+			if name := b.Directory.KnownName(m[2 : len(m)-1]); name != "" {
+				return "@" + strings.Join(strings.Fields(name), " ")
+			}
+			return m
+		})
+	}
+	return strings.Join(parts, "`")
 }
 
 // results are the tables and files of a run's steps.

@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-var update = flag.Bool("update", false, "take the pictures of the README anew")
+var update = flag.Bool("update", false, "take the pictures of the documents anew")
 
 // TestScenesInABrowser plays through the demo's page what people play by hand, on
 // a desktop and on a phone.
@@ -84,32 +84,6 @@ func sceneReject(p *page, dir string) {
 	}
 }
 
-// TestPictures takes the pictures of the README: a card that waits, as Ben sees it.
-func TestPictures(t *testing.T) {
-	if !*update {
-		t.Skip("only with -update")
-	}
-	browser := startBrowser(t)
-	for name, size := range map[string][2]int64{"demo.png": {1280, 860}, "demo-phone.png": {390, 844}} {
-		d := startDemo(t, filepath.Join(t.TempDir(), "demo"))
-		d.expectListening()
-		p := openPage(browser, t, d.base, size[0], size[1])
-		p.phone = size[0] < 760
-		p.tries("7")
-		p.sees("approval_approve")
-		p.become("U0BEN")
-		p.sees("approval_approve")
-		p.eval(`document.activeElement.blur(), document.querySelector('[data-testid=thread-panel] [data-action-id=approval_approve]').scrollIntoView({block: 'end'})`)
-		picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join("..", "..", "docs", "images", name), picture, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // startBrowser starts the Chromium that CHROMIUM names or PATH holds. Without one
 // the test is left out, unless COUNTERSIGN_BROWSER says that there must be one.
 func startBrowser(t *testing.T) context.Context {
@@ -145,13 +119,18 @@ type page struct {
 
 func openPage(browser context.Context, t *testing.T, base string, width, height int64) *page {
 	t.Helper()
+	return openPageAt(browser, t, base, "U0ANA/C0OPS", "U0ANA", width, height)
+}
+
+func openPageAt(browser context.Context, t *testing.T, base, place, person string, width, height int64) *page {
+	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
 	ctx, stop := context.WithTimeout(ctx, 3*patience)
 	t.Cleanup(stop)
 	p := &page{t: t, ctx: ctx}
-	p.do(chromedp.EmulateViewport(width, height), chromedp.Navigate(base+"/?theme=light#/U0ANA/C0OPS"))
-	p.until(`document.body.dataset.ready === 'U0ANA'`)
+	p.do(chromedp.EmulateViewport(width, height), chromedp.Navigate(base+"/?theme=light#/"+place))
+	p.until(fmt.Sprintf(`document.body.dataset.ready === %q`, person))
 	return p
 }
 

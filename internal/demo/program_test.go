@@ -52,6 +52,8 @@ type demo struct {
 	cmd  *exec.Cmd
 	base string // of the page
 	log  *bytes.Buffer
+
+	browser context.Context // of a test that looks at the page
 }
 
 var pageAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
@@ -59,12 +61,18 @@ var pageAddress = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 // startDemo starts the program in a folder and waits until it says where its page is.
 func startDemo(t *testing.T, dir string, environment ...string) *demo {
 	t.Helper()
+	return startThinking(t, dir, "0", environment...)
+}
+
+// startThinking is startDemo with a model that takes its time.
+func startThinking(t *testing.T, dir, think string, environment ...string) *demo {
+	t.Helper()
 	program, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &demo{t: t, log: &bytes.Buffer{}}
-	d.cmd = exec.Command(program, "demo", "--dir", dir, "--addr", "127.0.0.1:0", "--think", "0")
+	d.cmd = exec.Command(program, "demo", "--dir", dir, "--addr", "127.0.0.1:0", "--think", think)
 	d.cmd.Env = append(append(os.Environ(), "OPENAI_API_KEY=", "OPENAI_BASE_URL="), environment...)
 	d.cmd.Stderr = d.log
 	out, err := d.cmd.StdoutPipe()

@@ -35,7 +35,7 @@ func TestSceneOfTheWrongColumn(t *testing.T) {
 	t.Parallel()
 	d := played(t)
 	d.says("U0ANA", "@countersign 按周统计订单数和金额")
-	d.expect("U0ANA", "week | orders | total", "未做任何变更")
+	d.expect("U0ANA", "按周统计的订单", "data_table", "2026-44", "未做任何变更")
 	d.expect("U0ANA", "query_sql", "get_schema", "no such column: week")
 }
 
