@@ -7,6 +7,7 @@ import (
 	"countersign/agent"
 	"countersign/approvals/policy"
 	"countersign/bot/slacktext"
+	"countersign/bot/words"
 )
 
 func typed(m *message) slacktext.Message {
@@ -77,7 +78,7 @@ func (b *Bot) start(ctx context.Context, m message, said slacktext.Said, follow 
 	who := b.actor(m.User)
 	return b.Agent.Start(ctx, agent.Mention{
 		Thread: b.thread(m.Channel, m.root()), MessageTS: m.TS, Asker: who, Name: b.Directory.KnownName(m.User),
-		Text: said.Text, Language: languageOf(said.Text), Follow: follow,
+		Text: said.Text, Language: words.Guess(said.Text), Follow: follow,
 	})
 }
 
@@ -189,13 +190,3 @@ func (b *Bot) tell(ctx context.Context, m agent.Message, key string) error {
 // actor is a person as events name them. The directory says whether they are
 // really of our workspace before anything depends on it.
 func (b *Bot) actor(user string) policy.Actor { return policy.Actor{Team: b.Self.Team, User: user} }
-
-// languageOf guesses the language of a request: Chinese when it has Han characters.
-func languageOf(text string) string {
-	for _, r := range text {
-		if r >= 0x4e00 && r <= 0x9fff || r >= 0x3400 && r <= 0x4dbf {
-			return "zh"
-		}
-	}
-	return "en"
-}

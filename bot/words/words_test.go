@@ -109,6 +109,18 @@ func TestInFallsBackToEnglish(t *testing.T) {
 	}
 }
 
+func TestGuess(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"查张三的余额，不到 100 就发充值提醒": "zh", "统计 transactions.log 的成交总额和均值": "zh", "删除文档 doc_42": "zh", "删除 doc_42": "zh", "停": "zh",
+		"check the balance of 张三 and remind him": "en", "refund order 7 for 李四 please": "en", "delete doc_42": "en", "": "en", "100": "en", "¿qué?": "en",
+	} {
+		if got := words.Guess(text); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestSayFillsPlaceholdersOnce(t *testing.T) {
 	t.Parallel()
 	l := load(t).In("en")

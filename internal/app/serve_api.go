@@ -6,6 +6,7 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals/policy"
+	"countersign/bot/words"
 	"countersign/internal/api"
 	"countersign/internal/config"
 	"countersign/internal/schedule"
@@ -40,20 +41,10 @@ func (a *App) fire(ctx context.Context, s config.Schedule) error {
 	name := "schedule/" + s.Name
 	_, err := a.agent.Begin(ctx, agent.Order{
 		Key: name + "/" + agent.Minute(a.now()), Installation: a.slack.self.Team, Channel: string(s.Channel), Origin: "schedule",
-		Asker: policy.Actor{Team: a.slack.self.Team, User: name}, Owner: a.member(s.Owner), Text: s.Text, Language: languageOf(s.Text),
+		Asker: policy.Actor{Team: a.slack.self.Team, User: name}, Owner: a.member(s.Owner), Text: s.Text, Language: words.Guess(s.Text),
 	})
 	return err
 }
 
 // fireTimeout bounds the commit of a scheduled run.
 const fireTimeout = 20 * time.Second
-
-// languageOf guesses the language of a text: Chinese when it has Han characters.
-func languageOf(text string) string {
-	for _, r := range text {
-		if r >= 0x4e00 && r <= 0x9fff {
-			return "zh"
-		}
-	}
-	return "en"
-}

@@ -54,7 +54,7 @@ func (d *demo) editsToAnother(lang string) {
 	p.submits()
 	d.wait("an executed card "+card.TS, func() bool {
 		for _, m := range d.messages("U0BEN") {
-			if m.TS == card.TS && !m.has("approval_edit") && m.has("doc_43") {
+			if m.TS == card.TS && m.has("deleted document doc_43") {
 				return true
 			}
 		}

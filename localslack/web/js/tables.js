@@ -41,7 +41,7 @@ export function dataTable(b, surface) {
     ui.page = Math.min(ui.page, pages - 1);
     const shown = sorted(rows, ui).slice(ui.page * size, (ui.page + 1) * size);
     el.replaceChildren(
-      h('div', { class: 'table-caption' }, h('strong', null, b.caption), h('span', { class: 'muted' }, rows.length === 1 ? t('1 row') : t('{n} rows', { n: rows.length }))),
+      h('div', { class: 'table-caption' }, h('strong', null, b.caption)),
       h('div', { class: 'tablewrap', tabindex: '0' }, h('table', { class: 'grid', 'aria-label': b.caption },
         h('thead', null, h('tr', null, (head ?? []).map((c, i) => sortHead(c, i, ui, draw, numeric(rows, i))))),
         h('tbody', null, shown.map((r) => bodyRow(r, b, surface, rows))))),
