@@ -91,6 +91,7 @@ func TestPrivateAnswerInADirectMessage(t *testing.T) {
 
 // A result that is a table stands below the answer as one; with rows cut the whole is
 // attached for spreadsheets.
+// Slack row 44.
 func TestTableStandsBelowTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, rows := range map[string]int{"all": 5, "a part": 180} {

@@ -91,6 +91,7 @@ func TestFileSurvivesADeath(t *testing.T) {
 }
 
 // Whatever step of an upload fails, and whether or not Slack took it, the file comes once.
+// Slack row P8.
 func TestFileIsUploadedOnce(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"files.getUploadURLExternal", "files.completeUploadExternal"} {

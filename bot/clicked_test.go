@@ -30,6 +30,7 @@ func waiting(t *testing.T, o apptest.Options) (*apptest.World, *apptest.Counter,
 }
 
 // While Slack cannot say who somebody is, nobody may decide; a moment later they may.
+// Slack row 103.
 func TestLookUpFailureRefuses(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"users.info", "usergroups.users.list"} {
@@ -89,6 +90,7 @@ func TestClickerIsKnownByID(t *testing.T) {
 }
 
 // What a button carries is no authority: forged values and foreign apps decide nothing.
+// Slack row P10.
 func TestForgedClicks(t *testing.T) {
 	t.Parallel()
 	w, wipe, card := waiting(t, apptest.Options{})
@@ -139,6 +141,7 @@ func plainly(forge func(map[string]any)) func(map[string]any) {
 }
 
 // A click that no socket takes, or that is answered too late, leaves the card usable.
+// Slack rows P3, P11.
 func TestLostClickLeavesTheCardUsable(t *testing.T) {
 	t.Parallel()
 	w, wipe, card := waiting(t, apptest.Options{Slack: []func(*localslack.Config){func(c *localslack.Config) { c.Timing.Ack = 500 * time.Millisecond }}})
@@ -190,6 +193,7 @@ func stumble(t *testing.T) (*apptest.World, *apptest.Counter, slacktest.Message,
 
 // A click that cannot be stored is not acknowledged: the person is told to press
 // again, and then it counts once.
+// Slack row 40.
 func TestUnstoredClickIsSaidSo(t *testing.T) {
 	t.Parallel()
 	w, wipe, card, s := stumble(t)
@@ -207,6 +211,7 @@ func TestUnstoredClickIsSaidSo(t *testing.T) {
 }
 
 // A slow database opens the form all the same, and fills it when it can.
+// Slack rows 107, P9.
 func TestFormOpensBeforeTheDatabaseAnswers(t *testing.T) {
 	t.Parallel()
 	w, _, card, s := stumble(t)
@@ -273,6 +278,7 @@ func TestSchemaErrorsSpeakTheReadersLanguage(t *testing.T) {
 }
 
 // The answer's post fails: what was done stays done, and the post is made later.
+// Slack row 97.
 func TestFailedAnswerUndoesNothing(t *testing.T) {
 	t.Parallel()
 	w, wipe, card := waiting(t, apptest.Options{})
@@ -286,6 +292,7 @@ func TestFailedAnswerUndoesNothing(t *testing.T) {
 
 // A workspace without the scope for usergroups: the bot works, and nobody is let
 // through because a group could not be read.
+// Slack row 115.
 func TestMissingUsergroupScope(t *testing.T) {
 	t.Parallel()
 	clock := &apptest.Shifted{}

@@ -47,6 +47,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 }
 
 // Slack keeps the message and its answer is lost: there is never a second one.
+// Slack row P8.
 func TestLostAnswerPostsOnce(t *testing.T) {
 	t.Parallel()
 	for _, f := range []localslack.APIFault{{Cut: true}, {Status: 500}} {
@@ -74,6 +75,7 @@ func TestLostAnswerPostsOnce(t *testing.T) {
 }
 
 // A hundred changes of state become a few edits, and the last one is right.
+// Slack row 82.
 func TestProgressIsShownNowAndThen(t *testing.T) {
 	t.Parallel()
 	look := &apptest.Counter{Name: "look", Risk: tools.Low}

@@ -22,6 +22,7 @@ func runs(t *testing.T, w *apptest.World) int {
 }
 
 // One message is one run, in whatever way Slack delivers it twice.
+// Slack rows 1, 2, P5.
 func TestDuplicateDeliveryStartsOneRun(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]localslack.DeliveryFault{
@@ -50,6 +51,7 @@ func TestDuplicateDeliveryStartsOneRun(t *testing.T) {
 }
 
 // Slack's last retry comes after five minutes, with delayed events after a day.
+// Slack row 4.
 func TestLateRetryStartsNothing(t *testing.T) {
 	t.Parallel()
 	clock := &apptest.Shifted{}
@@ -74,6 +76,7 @@ func TestLateRetryStartsNothing(t *testing.T) {
 }
 
 // The model takes long; the acknowledgement does not, and Slack sends nothing again.
+// Slack rows 5, P4.
 func TestAckDoesNotWaitForTheModel(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -96,6 +99,7 @@ func TestAckDoesNotWaitForTheModel(t *testing.T) {
 }
 
 // What people write is heard in whatever form Slack gives it.
+// Slack rows 67, i.
 func TestWhatStartsARun(t *testing.T) {
 	t.Parallel()
 	bot := "<@U0BOT>"
@@ -121,6 +125,7 @@ func TestWhatStartsARun(t *testing.T) {
 }
 
 // A reply that is sent to the channel too is one message.
+// Slack row 71.
 func TestReplySentToTheChannelToo(t *testing.T) {
 	t.Parallel()
 	w := apptest.Start(t, apptest.Options{Model: apptest.Play(apptest.Says("ok"))})
@@ -141,6 +146,7 @@ func TestReplySentToTheChannelToo(t *testing.T) {
 }
 
 // What is not meant for the bot starts nothing, and everything is acknowledged.
+// Slack rows 79, j, P6, P7.
 func TestWhatStartsNothing(t *testing.T) {
 	t.Parallel()
 	w := apptest.Start(t, apptest.Options{Model: apptest.Play(apptest.Says("ok"))})
@@ -180,6 +186,7 @@ func TestWhatStartsNothing(t *testing.T) {
 }
 
 // An edit that adds the first mention is a request; the next edit is none.
+// Slack row 91.
 func TestEditAddsTheMention(t *testing.T) {
 	t.Parallel()
 	w := apptest.Start(t, apptest.Options{Model: apptest.Play(apptest.Says("ok"))})
@@ -197,6 +204,7 @@ func TestEditAddsTheMention(t *testing.T) {
 }
 
 // Text in a thread that looks like an instruction of ours is quoted: the card is still asked for.
+// Slack row 61.
 func TestThreadTextCannotPassForAnInstruction(t *testing.T) {
 	t.Parallel()
 	wipe := &apptest.Counter{Name: "wipe", Risk: tools.High}
@@ -218,6 +226,7 @@ func TestThreadTextCannotPassForAnInstruction(t *testing.T) {
 }
 
 // Two processes of one app hear and answer once, and our own posts start nothing.
+// Slack row 80.
 func TestTwoProcessesAnswerOnce(t *testing.T) {
 	t.Parallel()
 	w := apptest.Start(t, apptest.Options{Database: "postgres", Model: apptest.Play(apptest.Says("I am <@U0BOT> and @countersign"))})

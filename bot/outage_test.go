@@ -14,6 +14,7 @@ import (
 // Slack row 40: Postgres goes away under a card. A click is not taken and the person
 // is told so, a mention comes again, the process says that it is not ready; when the
 // server is back, the next click counts, once, and the mention becomes one run.
+// Slack row P11.
 func TestPostgresIsAwayForAWhile(t *testing.T) {
 	t.Parallel()
 	server := storetest.NewServer(t)

@@ -36,6 +36,7 @@ func TestEditedRequestIsToldToCardAndModel(t *testing.T) {
 }
 
 // A preview is an edit of Slack's own: it means nothing.
+// Slack row 92.
 func TestPreviewIsNoEdit(t *testing.T) {
 	t.Parallel()
 	wipe := &apptest.Counter{Name: "wipe", Risk: tools.High}
@@ -55,6 +56,7 @@ func TestPreviewIsNoEdit(t *testing.T) {
 
 // A request that is deleted while its asker is looked up never reaches the model,
 // not even when Slack tells of the deletion first.
+// Slack row 94.
 func TestDeletionDuringSetUp(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]localslack.DeliveryFault{"in order": {}, "deletion first": {Type: "app_mention", Delay: 500 * time.Millisecond}} {
@@ -159,6 +161,7 @@ func TestDroppedEventsAreLookedUp(t *testing.T) {
 }
 
 // Posts that fail for minutes make the process not ready; one that works mends it.
+// Slack row 41.
 func TestFailingPostsMakeNotReady(t *testing.T) {
 	t.Parallel()
 	clock := &apptest.Shifted{}
@@ -180,6 +183,7 @@ func TestFailingPostsMakeNotReady(t *testing.T) {
 }
 
 // Our clock is compared with the Date of Slack's answers.
+// Slack row 104.
 func TestSkewIsMeasured(t *testing.T) {
 	t.Parallel()
 	ws := slacktest.New(t)

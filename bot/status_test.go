@@ -12,6 +12,7 @@ import (
 
 // Slack's own line below the thread follows the run, in the way that the app may use;
 // what is refused once is left alone, and the run does not care.
+// Slack row P13.
 func TestNativeStatus(t *testing.T) {
 	t.Parallel()
 	agent := func(c *localslack.Config) { c.App.IsAgent = true }

@@ -86,6 +86,7 @@ func TestEnvelopeReachesHandlerAndIsAcknowledged(t *testing.T) {
 	}
 }
 
+// Slack row P6.
 func TestWhatNobodyUnderstandsIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -58,6 +58,7 @@ func onLocalSlack(t *testing.T, connections int, c clocks) (*slacktest.Slack, *b
 
 // Whatever happens to the connections, every event arrives in the end, and a
 // command typed afterwards is answered.
+// Slack row P3.
 func TestEveryEventArrivesWhateverBreaks(t *testing.T) {
 	t.Parallel()
 	rough := clocks{ack: 500 * time.Millisecond, warning: 100 * time.Millisecond, dead: 500 * time.Millisecond}
@@ -138,6 +139,7 @@ func TestRefreshLosesNoCommand(t *testing.T) {
 	}
 }
 
+// Slack row P4.
 func TestBurstIsAcknowledgedInTime(t *testing.T) {
 	t.Parallel()
 	ws, b := onLocalSlack(t, 2, calm)

@@ -41,6 +41,7 @@ func TestReadyOnlyAfterTheGreeting(t *testing.T) {
 
 // Every script breaks the first connection in its own way; the second one must
 // come and serve.
+// Slack row 83.
 func TestBrokenConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	short := quick()
@@ -101,6 +102,7 @@ func TestBrokenConnectionIsReplaced(t *testing.T) {
 	}
 }
 
+// Slack row 85.
 func TestHalfOpenConnectionIsNotReady(t *testing.T) {
 	t.Parallel()
 	short := quick()
@@ -112,6 +114,7 @@ func TestHalfOpenConnectionIsNotReady(t *testing.T) {
 	eventually(t, "reason", func() bool { return strings.Contains(b.Status().LastError, "no frame") })
 }
 
+// Slack row 86.
 func TestPingsKeepAnIdleConnection(t *testing.T) {
 	t.Parallel()
 	short := quick()
@@ -250,6 +253,7 @@ func TestRefreshOverlaps(t *testing.T) {
 	}
 }
 
+// Slack rows 88, P1.
 func TestRefusalsNeverMakeAHotLoop(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -337,6 +341,7 @@ func reply(status int, body string, header ...string) http.HandlerFunc {
 	}
 }
 
+// Slack row P2.
 func TestOpenRecovers(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, func(p *peer) { p.hello(); p.linger() })

@@ -60,6 +60,7 @@ func toolResults(r apptest.Request) []string {
 }
 
 // A click on what the card showed before an edit does not count for what it shows now.
+// Slack row 109.
 func TestStaleCard(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
@@ -135,6 +136,7 @@ func TestDoubleClick(t *testing.T) {
 }
 
 // One replica hears the mention, another the click: the run goes on either way.
+// Slack row 89.
 func TestTwoReplicas(t *testing.T) {
 	t.Parallel()
 	counter, _, o := wiping(apptest.Options{Database: "postgres"}, "doc_42")
@@ -160,6 +162,7 @@ func TestTwoReplicas(t *testing.T) {
 }
 
 // Two hundred people decide at once through two doors: one verdict counts.
+// Slack row P10.
 func TestRacingDeciders(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
@@ -292,6 +295,7 @@ func TestUnknownButton(t *testing.T) {
 }
 
 // A card that somebody deleted is there again while it can be decided.
+// Slack row 95.
 func TestVanishedCard(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {

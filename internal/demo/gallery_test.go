@@ -1,8 +1,12 @@
 package demo_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"image"
+	"image/draw"
+	"image/png"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,7 +80,7 @@ func (d *demo) root() string {
 // looks opens the page somewhere.
 func (d *demo) looks(person string, width, height int64, place string) *page {
 	d.t.Helper()
-	return openPageAt(d.t, d.browser, d.base, place, person, width, height)
+	return openPageAt(d.browser, d.t, d.base, place, person, width, height)
 }
 
 // TestGallery takes the pictures of docs/gallery.md, with -update; without it, it plays
@@ -95,7 +99,7 @@ func TestGallery(t *testing.T) {
 			}
 			t.Run(s.name+"/"+lang, func(t *testing.T) {
 				for screen, size := range screens {
-					s.take(t, browser, lang, size, s.name+"-"+lang+"-"+screen+".png")
+					s.take(browser, t, lang, size, s.name+"-"+lang+"-"+screen+".png")
 				}
 			})
 		}
@@ -103,7 +107,7 @@ func TestGallery(t *testing.T) {
 }
 
 // take plays the story and takes the picture.
-func (s shot) take(t *testing.T, browser context.Context, lang string, size [2]int64, file string) {
+func (s shot) take(browser context.Context, t *testing.T, lang string, size [2]int64, file string) {
 	t.Helper()
 	think := s.think
 	if think == "" {
@@ -136,7 +140,26 @@ func (s shot) take(t *testing.T, browser context.Context, lang string, size [2]i
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join("..", "..", "docs", "images", file), picture, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join("..", "..", "docs", "images", file), small(t, picture), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// small encodes a picture as well as it can be: the browser does it in a hurry.
+func small(t *testing.T, picture []byte) []byte {
+	t.Helper()
+	decoded, err := png.Decode(bytes.NewReader(picture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	coarse := image.NewRGBA(decoded.Bounds())
+	draw.Draw(coarse, coarse.Bounds(), decoded, decoded.Bounds().Min, draw.Src)
+	for i := range coarse.Pix {
+		coarse.Pix[i] |= 7 // nobody sees it, and half of the bytes go
+	}
+	var b bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, coarse); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
