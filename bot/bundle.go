@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/slack-go/slack"
+
 	"countersign/approvals"
 	"countersign/approvals/decisions"
 	"countersign/bot/card"
@@ -74,13 +76,13 @@ func (b *Bot) fillBundle(ctx context.Context, viewID, action, user string, meta 
 	if err := b.setView(ctx, viewID, v); err != nil || action != actBundle {
 		return err
 	}
-	return b.opened(ctx, user, live)
+	return b.opened(ctx, user, live, v)
 }
 
 // opened notes that somebody was shown everything of these calls.
-func (b *Bot) opened(ctx context.Context, user string, live []*decisions.Case) error {
+func (b *Bot) opened(ctx context.Context, user string, live []*decisions.Case, v slack.ModalViewRequest) error {
 	for _, c := range live {
-		if err := b.Clicks.SaveOpening(ctx, c.Approval.ID, c.Approval.Revision, b.actor(user), b.Now()); err != nil {
+		if err := b.saw(ctx, c, user, v); err != nil {
 			return fmt.Errorf("note that everything was shown: %w", err)
 		}
 	}

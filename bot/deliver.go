@@ -177,7 +177,7 @@ func (b *Bot) attempt(ctx context.Context, d Delivery) Receipt {
 	if wait := b.tooSoon(d, msg); wait > 0 {
 		return Receipt{PostedTS: d.PostedTS, Hash: d.Hash, RetryAt: b.Now().Add(wait)}
 	}
-	r := b.send(ctx, d, msg, hash)
+	r := b.witnessed(ctx, d, msg, b.send(ctx, d, msg, hash))
 	r.Wishes = b.fileWishes(d, msg, r)
 	if r.RetryAt.IsZero() {
 		r.RetryAt = later

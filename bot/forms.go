@@ -76,7 +76,7 @@ func (b *Bot) fillForm(ctx context.Context, viewID, action, user string, meta ca
 	}
 	// That somebody was shown everything is a row, without which their approval of a
 	// card that hides something does not count. It is true from here on.
-	if err := b.Clicks.SaveOpening(ctx, c.Approval.ID, c.Approval.Revision, b.actor(user), b.Now()); err != nil {
+	if err := b.saw(ctx, c, user, v); err != nil {
 		return fmt.Errorf("store an opening: %w", err)
 	}
 	return nil

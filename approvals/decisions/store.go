@@ -40,7 +40,8 @@ type Store interface {
 	// Record writes a change in one transaction: agent.ErrSettled when the
 	// approval or a step was not as the change expects; then nothing was written.
 	Record(ctx context.Context, c Change) error
-	// Refuse writes the audit entries of something that did not count.
+	// Refuse writes the audit entries of something that did not count, or of what
+	// people were shown. Refused clicks, as decisions, name the cards that stood there.
 	Refuse(ctx context.Context, entries []audit.Entry) error
 	// Overdue lists pending approvals whose time is over, those that ended last first.
 	// Of their runs, steps and revisions it reads only what their end needs.

@@ -15,7 +15,7 @@ func (r *Renderer) Approval(c *decisions.Case, w Where) Message {
 	p, a := r.pen(w.Lang), &c.Approval
 	m := Message{
 		Text: p.say("card.text."+string(a.State), "tool", p.toolName(a.Tool)),
-		Meta: Meta{Subject: approvals.CardSubject(a.ID, a.Channel), Run: a.Run, Approval: a.ID, Revision: a.Revision},
+		Meta: Meta{Subject: approvals.CardSubject(a.ID, a.Channel), Run: a.Run, Approval: a.ID, Revision: a.Revision, Step: a.Step, Digest: a.Current().Digest},
 	}
 	m.Text = slacktext.TruncateEscaped(m.Text, maxFallback)
 	if a.State == approvals.Pending {

@@ -46,6 +46,8 @@ type Meta struct {
 	Run      string
 	Approval string
 	Revision int
+	Step     int
+	Digest   string
 }
 
 // File is a file that belongs to a message.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"countersign/internal/app"
+	"countersign/internal/audit"
 	"countersign/internal/fault"
 	"countersign/internal/record"
 	"countersign/internal/store"
@@ -20,10 +21,14 @@ type auditCmd struct {
 
 type auditVerifyCmd struct {
 	Head string `placeholder:"N:HASH" help:"A head that was noted elsewhere: the record must still hold that entry."`
+	File string `placeholder:"EXPORT" help:"Verify a file that 'audit export' wrote, without the database."`
 }
 
 // Run verifies the chain.
 func (c *auditVerifyCmd) Run(e *env) error {
+	if c.File != "" {
+		return c.verifyFile(e)
+	}
 	return e.operate(func(o *app.Operator) error {
 		if err := o.Store.VerifyAudit(e.ctx); err != nil {
 			return brokenChain(err)
@@ -59,10 +64,9 @@ func brokenChain(err error) error {
 // holds checks a head that somebody kept outside of the database: whoever can
 // rewrite the whole chain cannot rewrite that.
 func holds(e *env, o *app.Operator, head string) error {
-	number, hash, ok := strings.Cut(head, ":")
-	n, err := strconv.ParseInt(number, 10, 64)
-	if !ok || err != nil || n < 1 || len(hash) < 16 {
-		return fault.New(fault.Invalid, "--head is N:HASH, as `audit verify` and settled cards show it.")
+	n, hash, err := parseHead(head)
+	if err != nil {
+		return err
 	}
 	err = o.Store.VerifyHead(e.ctx, n, hash)
 	if errors.Is(err, store.ErrForgotten) {
@@ -72,6 +76,15 @@ func holds(e *env, o *app.Operator, head string) error {
 		return fault.Wrap(err, fault.Conflict, "The record is not as it was when that head was noted: %s.", err)
 	}
 	return err
+}
+
+func parseHead(head string) (n int64, hash string, err error) {
+	number, hash, ok := strings.Cut(head, ":")
+	n, err = strconv.ParseInt(number, 10, 64)
+	if !ok || err != nil || n < 1 || len(hash) < 16 {
+		return 0, "", fault.New(fault.Invalid, "--head is N:HASH, as `audit verify`, `audit export` and settled cards show it.")
+	}
+	return n, hash, nil
 }
 
 type auditExportCmd struct {
@@ -90,13 +103,14 @@ func (c *auditExportCmd) Run(e *env) error {
 func (c *auditExportCmd) export(e *env, o *app.Operator) error {
 	out := json.NewEncoder(e.out)
 	out.SetEscapeHTML(false)
+	var last audit.Head
 	for after := c.After; ; {
 		batch, err := o.Store.AuditEntries(e.ctx, after, exportBatch)
 		if err != nil {
 			return err
 		}
 		for _, x := range batch {
-			after = x.Seq
+			after, last = x.Seq, audit.Head{Seq: x.Seq, Hash: x.Hash}
 			if c.Of != "" && x.Run != c.Of {
 				continue
 			}
@@ -104,8 +118,17 @@ func (c *auditExportCmd) export(e *env, o *app.Operator) error {
 				return fmt.Errorf("print entry %d: %w", x.Seq, err)
 			}
 		}
-		if len(batch) < exportBatch {
+		if len(batch) == exportBatch {
+			continue
+		}
+		if c.Of != "" || last.Seq == 0 {
 			return nil
 		}
+		return out.Encode(exportEnd{Head: fmt.Sprintf("%d:%s", last.Seq, last.Hash)})
 	}
+}
+
+// exportEnd is the last line of an export: without it the file was cut off.
+type exportEnd struct {
+	Head string `json:"head"`
 }

@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +41,12 @@ func TestAuditIsExported(t *testing.T) {
 	lines.Buffer(nil, 1<<20)
 	n, prev := int64(0), ""
 	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), `{"head":`) {
+			if want := fmt.Sprintf(`{"head":"%d:%s"}`, n, prev); lines.Text() != want {
+				t.Errorf("the last line is %s, want %s", lines.Text(), want)
+			}
+			continue
+		}
 		var x record.Entry
 		if err := json.Unmarshal(lines.Bytes(), &x); err != nil {
 			t.Fatal(err)
@@ -51,10 +60,45 @@ func TestAuditIsExported(t *testing.T) {
 	if n < 3 {
 		t.Fatalf("%d entries", n)
 	}
-	if out := d.must("audit", "export", "--after", fmt.Sprint(n-1)); strings.Count(out, "\n") != 1 || !strings.Contains(out, prev) {
+	if out := d.must("audit", "export", "--after", fmt.Sprint(n-1)); strings.Count(out, "\n") != 2 || !strings.Contains(out, prev) {
 		t.Errorf("the last entry: %s", out)
 	}
 	if out := d.must("audit", "export", "--run", "r_none"); out != "" {
 		t.Errorf("entries of no run: %s", out)
 	}
+}
+
+// An export is verified by itself, and shows what was done to it since.
+func TestExportedAuditIsVerified(t *testing.T) {
+	t.Parallel()
+	d, _, _ := waiting(t, apptest.Options{})
+	whole := d.must("audit", "export")
+	file := filepath.Join(t.TempDir(), "audit.jsonl")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(whole)
+	out := d.must("audit", "verify", "--file", file)
+	head := strings.TrimSpace(out[strings.LastIndex(out, " ")+1:])
+	d.must("audit", "verify", "--file", file, "--head", head)
+	d.must("audit", "verify", "--head", head)
+	n, _, _ := strings.Cut(head, ":")
+	d.fails("not the one that was witnessed", "audit", "verify", "--file", file, "--head", n+":0000000000000000")
+	lines := strings.SplitAfter(whole, "\n")
+	for what, text := range map[string]string{
+		"the end of the file is missing": strings.Join(lines[:len(lines)-2], ""),
+		"is missing":                     lines[0] + strings.Join(lines[2:], ""),
+		"not the last that was exported": strings.Join(append(slices.Clone(lines[:len(lines)-3]), lines[len(lines)-2]), ""),
+		"was changed":                    strings.Replace(whole, "U0ANA", "U0EVE", 1),
+		"is no entry":                    whole + lines[0],
+	} {
+		write(text)
+		d.fails(what, "audit", "verify", "--file", file)
+	}
+	write(d.must("audit", "export", "--after", "1"))
+	d.must("audit", "verify", "--file", file)
+	d.fails("cannot be read", "audit", "verify", "--file", file+".none")
 }

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -42,4 +44,26 @@ func (e Entry) Sum() string {
 		h.Write([]byte(p))
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// ErrChain says that entries are not as they were written.
+var ErrChain = errors.New("the audit log was altered")
+
+// Head is the last entry of a chain.
+type Head struct {
+	Seq  int64
+	Hash string
+}
+
+// Next checks that an entry is the one after the head, and gives the new head.
+func (h Head) Next(e Entry) (Head, error) {
+	switch {
+	case e.Seq != h.Seq+1:
+		return h, fmt.Errorf("%w: entry %d is missing", ErrChain, h.Seq+1)
+	case e.Prev != h.Hash:
+		return h, fmt.Errorf("%w: entry %d does not follow entry %d", ErrChain, e.Seq, h.Seq)
+	case e.Hash != e.Sum():
+		return h, fmt.Errorf("%w: entry %d was changed", ErrChain, e.Seq)
+	}
+	return Head{Seq: e.Seq, Hash: e.Hash}, nil
 }

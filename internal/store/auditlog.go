@@ -45,10 +45,7 @@ func (w *auditRow) entry() audit.Entry {
 }
 
 // head is the last entry of the log.
-type head struct {
-	Seq  int64
-	Hash string
-}
+type head = audit.Head
 
 // audit appends entries to the log. It must be the last thing a transaction does:
 // from here to the commit every other writer of the log waits.
@@ -140,7 +137,7 @@ func (s *Store) VerifyAudit(ctx context.Context) error {
 			break
 		}
 		for _, e := range entries {
-			if last, err = follows(last, e); err != nil {
+			if last, err = last.Next(e); err != nil {
 				return err
 			}
 			if e.Seq == end && e.Hash != endHash {
@@ -152,17 +149,4 @@ func (s *Store) VerifyAudit(ctx context.Context) error {
 		return fmt.Errorf("%w: entries after %d are missing, %d were written", ErrChain, last.Seq, end)
 	}
 	return nil
-}
-
-// follows checks that an entry is the one after the last.
-func follows(last head, e audit.Entry) (head, error) {
-	switch {
-	case e.Seq != last.Seq+1:
-		return last, fmt.Errorf("%w: entry %d is missing", ErrChain, last.Seq+1)
-	case e.Prev != last.Hash:
-		return last, fmt.Errorf("%w: entry %d does not follow entry %d", ErrChain, e.Seq, last.Seq)
-	case e.Hash != e.Sum():
-		return last, fmt.Errorf("%w: entry %d was changed", ErrChain, e.Seq)
-	}
-	return head{Seq: e.Seq, Hash: e.Hash}, nil
 }

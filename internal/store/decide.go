@@ -106,7 +106,14 @@ func (t *txn) record(c *decisions.Change) error {
 	if err := t.wishes(c.Wishes); err != nil {
 		return err
 	}
-	return t.audit(c.Audit)
+	entries := c.Audit
+	if c.Decision != nil {
+		var err error
+		if entries, err = t.withCards(entries, c.Approval); err != nil {
+			return err
+		}
+	}
+	return t.audit(entries)
 }
 
 func (t *txn) wakeDecided(c *decisions.Change) error {
@@ -180,7 +187,16 @@ func (t *txn) moveDecided(c *decisions.Change) error {
 
 // Refuse implements decisions.Store.
 func (s *Store) Refuse(ctx context.Context, entries []audit.Entry) error {
-	return s.transact(ctx, func(t *txn) error { return t.audit(entries) })
+	return s.transact(ctx, func(t *txn) error {
+		if len(entries) != 1 || entries[0].Kind != "click.refused" {
+			return t.audit(entries)
+		}
+		entries, err := t.withCards(entries, entries[0].Approval)
+		if err != nil {
+			return err
+		}
+		return t.audit(entries)
+	})
 }
 
 // Opened implements decisions.Store.
