@@ -55,7 +55,7 @@ func entries(n int64) string {
 }
 
 func brokenChain(err error) error {
-	if !errors.Is(err, store.ErrChain) {
+	if !errors.Is(err, audit.ErrChain) {
 		return err
 	}
 	return fault.Wrap(err, fault.Conflict, "The record is not as it was written: %s.", err)
@@ -72,7 +72,7 @@ func holds(e *env, o *app.Operator, head string) error {
 	if errors.Is(err, store.ErrForgotten) {
 		return fault.Wrap(err, fault.NotFound, "Entry %d was removed by retention; use a later head.", n)
 	}
-	if errors.Is(err, store.ErrChain) {
+	if errors.Is(err, audit.ErrChain) {
 		return fault.Wrap(err, fault.Conflict, "The record is not as it was when that head was noted: %s.", err)
 	}
 	return err

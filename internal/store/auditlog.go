@@ -116,7 +116,7 @@ func entries(which *gorm.DB) ([]audit.Entry, error) {
 }
 
 // VerifyAudit walks the whole log: an entry that was changed, a gap, another order
-// or a missing tail gives ErrChain with the number where it shows. What retention
+// or a missing tail gives audit.ErrChain with the number where it shows. What retention
 // removed is represented by its checkpoint. It has no limit
 // of time but the context's.
 func (s *Store) VerifyAudit(ctx context.Context) error {
@@ -141,12 +141,12 @@ func (s *Store) VerifyAudit(ctx context.Context) error {
 				return err
 			}
 			if e.Seq == end && e.Hash != endHash {
-				return fmt.Errorf("%w: entry %d is not the head that was recorded", ErrChain, e.Seq)
+				return fmt.Errorf("%w: entry %d is not the head that was recorded", audit.ErrChain, e.Seq)
 			}
 		}
 	}
 	if last.Seq < end {
-		return fmt.Errorf("%w: entries after %d are missing, %d were written", ErrChain, last.Seq, end)
+		return fmt.Errorf("%w: entries after %d are missing, %d were written", audit.ErrChain, last.Seq, end)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"countersign/internal/audit"
-	"countersign/internal/store"
 	"countersign/internal/store/storetest"
 )
 
@@ -83,7 +82,7 @@ func TestVerifyFindsWhatWasAltered(t *testing.T) {
 			if _, err := db.Writer().ExecContext(t.Context(), "UPDATE audit_entries SET seq = seq - 100 WHERE seq > 100"); err != nil {
 				t.Fatal(err)
 			}
-			if err := db.VerifyAudit(t.Context()); !errors.Is(err, store.ErrChain) {
+			if err := db.VerifyAudit(t.Context()); !errors.Is(err, audit.ErrChain) {
 				t.Errorf("verify: %v", err)
 			}
 		})

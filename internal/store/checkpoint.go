@@ -28,7 +28,7 @@ func (s *Store) checkpoint(ctx context.Context) (head, error) {
 }
 
 // VerifyHead is VerifyAudit, and holds the log against a head that somebody kept
-// outside of the database: ErrChain when the log lost that entry or has another in
+// outside of the database: audit.ErrChain when the log lost that entry or has another in
 // its place, which a rewrite of the whole chain cannot hide. The hash may be cut to
 // sixteen digits, as cards show it.
 func (s *Store) VerifyHead(ctx context.Context, seq int64, hash string) error {
@@ -49,7 +49,7 @@ func (s *Store) VerifyHead(ctx context.Context, seq int64, hash string) error {
 			return err
 		}
 		if len(entries) == 0 || entries[0].Seq != seq {
-			return fmt.Errorf("%w: entry %d, which was witnessed, is missing", ErrChain, seq)
+			return fmt.Errorf("%w: entry %d, which was witnessed, is missing", audit.ErrChain, seq)
 		}
 		found = head{Seq: seq, Hash: entries[0].Hash}
 	}
@@ -57,7 +57,7 @@ func (s *Store) VerifyHead(ctx context.Context, seq int64, hash string) error {
 	case seq < cut.Seq:
 		return fmt.Errorf("entry %d: %w, which ends at %d", seq, ErrForgotten, cut.Seq)
 	case !strings.HasPrefix(found.Hash, hash):
-		return fmt.Errorf("%w: entry %d is not the one that was witnessed", ErrChain, seq)
+		return fmt.Errorf("%w: entry %d is not the one that was witnessed", audit.ErrChain, seq)
 	}
 	return nil
 }

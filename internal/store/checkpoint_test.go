@@ -35,7 +35,7 @@ func TestAHeadKeptElsewhereFindsACutTailAndARewrite(t *testing.T) {
 		if err := db.VerifyHead(t.Context(), seq, hash[:8]); err == nil {
 			t.Error("eight digits prove nothing")
 		}
-		if err := db.VerifyHead(t.Context(), 99, hash); !errors.Is(err, store.ErrChain) {
+		if err := db.VerifyHead(t.Context(), 99, hash); !errors.Is(err, audit.ErrChain) {
 			t.Errorf("a witnessed entry that is not there: %v", err)
 		}
 		// Somebody with the database writes the whole chain anew, head included: it
@@ -46,7 +46,7 @@ func TestAHeadKeptElsewhereFindsACutTailAndARewrite(t *testing.T) {
 		if err := db.VerifyAudit(t.Context()); err != nil {
 			t.Fatalf("a consistent rewrite: %v", err)
 		}
-		if err := db.VerifyHead(t.Context(), seq, hash); !errors.Is(err, store.ErrChain) {
+		if err := db.VerifyHead(t.Context(), seq, hash); !errors.Is(err, audit.ErrChain) {
 			t.Errorf("a rewrite: %v", err)
 		}
 	})
@@ -81,10 +81,10 @@ func TestRetentionLeavesACheckpoint(t *testing.T) {
 			}
 		}
 		exec(t, db, "DELETE FROM audit_entries WHERE seq = 4")
-		if err := db.VerifyAudit(t.Context()); !errors.Is(err, store.ErrChain) {
+		if err := db.VerifyAudit(t.Context()); !errors.Is(err, audit.ErrChain) {
 			t.Errorf("a gap right after the checkpoint: %v", err)
 		}
-		if _, err := db.ForgetAudit(t.Context(), db.Clock.Now()); !errors.Is(err, store.ErrChain) {
+		if _, err := db.ForgetAudit(t.Context(), db.Clock.Now()); !errors.Is(err, audit.ErrChain) {
 			t.Errorf("retention of a broken log: %v", err)
 		}
 	})

@@ -11,8 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/ncruces/go-sqlite3"
 	"gorm.io/gorm"
-
-	"countersign/internal/audit"
 )
 
 // Errors of the database itself. What a run or an approval answers is in the
@@ -24,8 +22,6 @@ var (
 	ErrNewerSchema = errors.New("the database was migrated by a newer release")
 	// ErrLocked says that another process serves the same SQLite file.
 	ErrLocked = errors.New("the database file is in use by another process")
-	// ErrChain says that the audit log is not as it was written.
-	ErrChain = audit.ErrChain
 
 	errDuplicate = errors.New("there is such a row")
 	errRepeat    = errors.New("the transaction lost against another and may be repeated")

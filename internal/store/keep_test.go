@@ -321,7 +321,7 @@ func TestMoveIsWholeOrNothing(t *testing.T) {
 	if _, err := from.Writer().ExecContext(t.Context(), "UPDATE audit_entries SET kind = 'other' WHERE seq = 1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := to.MoveFrom(t.Context(), from.Store, audit.Entry{}); !errors.Is(err, store.ErrChain) {
+	if _, err := to.MoveFrom(t.Context(), from.Store, audit.Entry{}); !errors.Is(err, audit.ErrChain) {
 		t.Errorf("a broken chain was moved: %v", err)
 	}
 	if _, err := from.MoveFrom(t.Context(), to.Store, audit.Entry{}); err == nil {
