@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"countersign/internal/apptest"
+	"countersign/internal/audit"
 	"countersign/localslack/slacktest"
 )
 
@@ -159,6 +161,10 @@ func waiting(t *testing.T, o apptest.Options) (*desk, slacktest.Message, string)
 	d := sit(t, w)
 	ask := w.Slack.User("ana").Says("#ops", "@countersign 删除文档 doc_42")
 	card := w.Slack.Expect(slacktest.InThread(ask), slacktest.Button("approval_approve"), slacktest.Text("doc_42"))
+	w.Until("the record of the card", func() bool {
+		entries, err := w.Newest().Store().AuditEntries(t.Context(), 0, 10)
+		return err == nil && slices.ContainsFunc(entries, func(e audit.Entry) bool { return e.Kind == "card.shown" })
+	})
 	cases, err := w.Newest().Store().Cases(t.Context(), false, 10)
 	if err != nil || len(cases) != 1 {
 		t.Fatalf("%v, %v", cases, err)
