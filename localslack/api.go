@@ -147,9 +147,10 @@ func (s *Server) authorize(r *http.Request, m method, a args) error {
 }
 
 func (s *Server) checkToken(token string, app bool) error {
-	want, other := s.cfg.BotToken, "xapp-"
+	bot, own := s.tokens()
+	want, other := bot, "xapp-"
 	if app {
-		want, other = s.cfg.AppToken, "xoxb-"
+		want, other = own, "xoxb-"
 	}
 	switch {
 	case token == "":

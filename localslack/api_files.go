@@ -194,7 +194,8 @@ func (w *Workspace) wireFile(f File) object {
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	id, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/files/"), "/")
 	f, ok := s.ws.File(id)
-	if r.Header.Get("Authorization") != "Bearer "+s.cfg.BotToken || !ok {
+	bot, _ := s.tokens()
+	if r.Header.Get("Authorization") != "Bearer "+bot || !ok {
 		http.Error(w, "not found", http.StatusNotFound)
 		return
 	}

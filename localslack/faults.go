@@ -51,6 +51,8 @@ type faults struct {
 	apis     []*APIFault
 	delivery []*DeliveryFault
 	token    string
+	botToken string // "": as configured
+	appToken string
 	scopes   []string
 	skew     time.Duration
 }
@@ -75,6 +77,24 @@ func (s *Server) BreakToken(code string) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.token = code
+}
+
+// ReplaceTokens makes two other tokens those of the app; the old ones are refused
+// from now on. Connections that are open stay.
+func (s *Server) ReplaceTokens(bot, app string) {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.botToken, s.faults.appToken = bot, app
+}
+
+// tokens are the app's two tokens as they are now.
+func (s *Server) tokens() (bot, app string) {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	if s.faults.botToken == "" {
+		return s.cfg.BotToken, s.cfg.AppToken
+	}
+	return s.faults.botToken, s.faults.appToken
 }
 
 // SetScopes replaces the bot token's scopes.

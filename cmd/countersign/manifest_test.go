@@ -14,6 +14,11 @@ import (
 
 // printedManifest is what Slack reads of a manifest.
 type printedManifest struct {
+	Features struct {
+		Commands []struct {
+			Command string `yaml:"command"`
+		} `yaml:"slash_commands"`
+	} `yaml:"features"`
 	OAuth struct {
 		Scopes struct {
 			Bot []string `yaml:"bot"`
@@ -41,7 +46,7 @@ func TestManifestIsEnough(t *testing.T) {
 	t.Parallel()
 	m := manifestOf(t, sit(t, apptest.New(t, apptest.Options{})))
 	w := apptest.Start(t, apptest.Options{Slack: []func(*localslack.Config){func(c *localslack.Config) {
-		c.App.Scopes, c.App.Events, c.App.Commands = m.OAuth.Scopes.Bot, m.Settings.Events.Bot, []string{}
+		c.App.Scopes, c.App.Events, c.App.Commands = m.OAuth.Scopes.Bot, m.Settings.Events.Bot, []string{m.Features.Commands[0].Command}
 	}}})
 	ana, mgr := w.Slack.User("ana"), w.Slack.User("mgr")
 	for _, channel := range []string{"#ops", "#vault"} {
@@ -61,6 +66,8 @@ func TestManifestIsEnough(t *testing.T) {
 	w.Slack.ExpectHome(mgr, "")
 	ana.Says("#ops", "@countersign help")
 	w.Slack.Expect(slacktest.OnlyFor(ana), slacktest.Text("delete_document"))
+	mgr.Commands("#ops", "/countersign", "pending")
+	w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("Nothing waits for you"))
 	runs, err := w.Newest().Store().Runs(t.Context(), false, 10)
 	if err != nil || len(runs) != 2 || runs[0].State != agent.Success || runs[1].State != agent.Cancelled {
 		t.Errorf("%+v, %v", runs, err)

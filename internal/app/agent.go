@@ -17,7 +17,7 @@ import (
 	"countersign/internal/queue"
 )
 
-func (a *App) wireAgent(_ context.Context) (err error) {
+func (a *edition) wireAgent(_ context.Context) (err error) {
 	if a.masker, err = slacktext.NewMasker(a.cfg.Redact); err != nil {
 		return fault.Wrap(err, fault.Invalid, "redact: %s.", err)
 	}
@@ -25,9 +25,8 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		return err
 	}
 	a.gate = &agent.Gate{Tools: a.registry, Policy: a.currentPolicy, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
-	directory := bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now)
-	a.everybody = a.wireDirectory(directory)
-	a.switched.turn(a.counted(a.model(), a.cfg.Model.Name))
+	a.people = bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now)
+	a.everybody = a.wireDirectory(a.people)
 	house, err := a.house()
 	if err != nil {
 		return err
@@ -37,8 +36,8 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		grants = a.ports
 	}
 	a.agent, err = agent.New(agent.Config{
-		Store: a.ports, Grants: grants, Model: &a.switched, Small: a.counted(a.small(), a.cfg.Model.Small), Gate: a.gate, Directory: a.everybody,
-		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: directory},
+		Store: a.ports, Grants: grants, Model: a.counted(a.model(), a.cfg.Model.Name), Small: a.counted(a.small(), a.cfg.Model.Small), Gate: a.gate, Directory: a.everybody,
+		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: a.people},
 		Prompts: a.prompts, Now: a.now, Logger: a.log, Owner: a.owner, Lease: a.lease(), Limits: limitsOf(a.cfg),
 		OutputChars: a.cfg.Limits.ToolOutputChars, Name: a.slack.self.Name, House: house, Cards: string(a.cfg.Slack.ApprovalsChannel),
 		OpenPerRun: a.cfg.Limits.OpenApprovals.PerRun, OpenPerAsker: a.cfg.Limits.OpenApprovals.PerAsker, Notify: a.cfg.Approvals.Notify == "dm", Price: priceOf(a.cfg.Model.Price), Ledger: a.store, Day: dayOf(a.cfg), Mask: a.mask, Stopping: a.stopping, Tracer: a.tracer(),
@@ -50,33 +49,36 @@ func (a *App) wireAgent(_ context.Context) (err error) {
 		Store: a.ports, Care: a.ports, Factors: a.ports, Reviews: a.ports, Grants: a.ports, Bounds: grantsOf(a.cfg), Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: a.everybody, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
 		Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	})
-	a.slack.directory = directory
 	return nil
 }
 
-func (a *App) lease() time.Duration {
+func (a *ground) lease() time.Duration {
 	if a.opt.Lease > 0 {
 		return a.opt.Lease
 	}
 	return queue.DefaultLease
 }
 
-func (a *App) stopping() bool {
+// stopping says that runs should be given back: the process ends, or another edition
+// took over.
+func (a *edition) stopping() bool {
 	select {
 	case <-a.queue.Stopping():
+		return true
+	case <-a.retired:
 		return true
 	default:
 		return false
 	}
 }
 
-func (a *App) mask(s string) string {
+func (a *edition) mask(s string) string {
 	masked, _ := a.masker.Mask(s)
 	return masked
 }
 
 // house reads the house rules that every prompt carries.
-func (a *App) house() (string, error) {
+func (a *edition) house() (string, error) {
 	path := a.cfg.Model.Instructions
 	if path == "" {
 		return "", nil
@@ -88,7 +90,7 @@ func (a *App) house() (string, error) {
 	return string(text), nil
 }
 
-func (a *App) model() llm.Model {
+func (a *edition) model() llm.Model {
 	if a.opt.Model != nil {
 		return a.opt.Model
 	}
@@ -96,7 +98,7 @@ func (a *App) model() llm.Model {
 }
 
 // served is a model of the configured server.
-func (a *App) served(name string) llm.Model {
+func (a *edition) served(name string) llm.Model {
 	m := a.cfg.Model
 	return openai.New(openai.Config{
 		BaseURL: m.BaseURL, Key: m.Key.Reveal(), Model: name, API: openai.API(m.API), Timeout: m.Timeout,
@@ -106,7 +108,7 @@ func (a *App) served(name string) llm.Model {
 
 // small is the model for summaries, where one is named. Without it long outputs are
 // shown in part: the same model would be asked once more for every one of them.
-func (a *App) small() llm.Model {
+func (a *edition) small() llm.Model {
 	small := a.cfg.Model.Small
 	if small == "" || a.opt.Model != nil {
 		return nil

@@ -10,28 +10,20 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
-	"countersign/agent"
 	"countersign/agent/llm"
-	"countersign/agent/prompts"
 	"countersign/approvals/decisions"
-	"countersign/approvals/policy"
 	"countersign/bot"
-	"countersign/bot/slacktext"
 	"countersign/bot/socket"
 	"countersign/internal/config"
 	"countersign/internal/id"
 	"countersign/internal/metrics"
-	"countersign/internal/queue"
-	"countersign/internal/schedule"
 	"countersign/internal/store"
 	"countersign/tools"
-	"countersign/tools/mcp"
 )
 
 // Options are what the configuration does not say.
@@ -49,48 +41,40 @@ type Options struct {
 	Between func(Ports) Ports
 }
 
-// App is a wired program that does not run yet.
+// App is a wired program that does not run yet: what a process has once, and the
+// edition of its configuration that is at work, which a reload replaces.
 type App struct {
-	cfg  *config.Config
-	opt  Options
-	now  func() time.Time
-	log  *slog.Logger
+	*ground
+	cfg  *config.Config // as the process began
 	stop cleanups
 
-	reloading sync.Mutex
-	running   *config.Config // as it was taken over last; what needs a restart holds as in cfg
-	switched  switched
-	metrics   *metrics.Set
-	store     *store.Store
-	ports     Ports
-	queue     *queue.Queue
-	registry  *tools.Registry
-	servers   []*mcp.Server
-	policy    atomic.Pointer[policy.Policy] // as it holds now
-	masker    *slacktext.Masker
-	prompts   *prompts.Prompts
-	gate      *agent.Gate
-	slack     slackSide
-	agent     *agent.Agent
-	door      *decisions.Door
-	bot       *bot.Bot
-	socket    *socket.Transport
-	everybody agent.Directory // people of Slack, and services
-	schedule  *schedule.Scheduler
-	owner     string
+	reloading sync.Mutex     // held while an edition takes over from another, and at the end
+	read      *config.Config // as it was read last
+	ended     bool           // no edition takes over any more
+	leaving   sync.WaitGroup // editions that others took over from
+
+	started chan struct{} // closed when group is set
+	group   *errgroup.Group
+	life    context.Context // of the group
+
+	mu      sync.RWMutex
+	current *edition
 }
 
 // New opens and wires everything; nothing runs yet. What it opened before an
 // error it closes again.
 func New(ctx context.Context, cfg *config.Config, opt Options) (*App, error) {
-	a := bare(cfg, opt)
-	for _, step := range []func(context.Context) error{
-		a.wireDatabase, a.wireTools, a.wireSlack, a.wireAgent, a.wireBot, a.wireSchedule,
-	} {
-		if err := step(ctx); err != nil {
-			return nil, errors.Join(err, a.stop.run())
-		}
+	a := &App{ground: newGround(opt), cfg: cfg, read: cfg, started: make(chan struct{})}
+	if err := a.wireDatabase(ctx); err != nil {
+		return nil, errors.Join(err, a.stop.run())
 	}
+	e, err := a.prepare(ctx, &edition{ground: a.ground, cfg: cfg})
+	if err != nil {
+		return nil, errors.Join(err, a.stop.run())
+	}
+	a.current = e
+	a.policy.Store(e.law)
+	a.metrics.Watch(metrics.Sources{Census: a.store.Census, Socket: a.Status, Now: a.now})
 	return a, nil
 }
 
@@ -104,51 +88,69 @@ func ownerID() string {
 
 // Run serves until the context ends, then gives back what it holds and stops.
 func (a *App) Run(ctx context.Context) error {
-	defer func() {
-		if err := a.stop.run(); err != nil {
-			a.log.Warn("stopping", "error", err)
-		}
-	}()
+	defer a.close()
 	if err := a.queue.Start(ctx, a.advance); err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return a.bot.Run(ctx) })
-	g.Go(func() error { return a.socket.Run(ctx) })
-	a.schedule.Start()
-	g.Go(func() error { return a.serveHTTP(ctx) })
-	g.Go(func() error {
-		<-ctx.Done()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	a.group, a.life = errgroup.WithContext(ctx)
+	first := a.live()
+	a.connect(first.slack)
+	a.serve(first)
+	a.group.Go(func() error { return a.serveHTTP(a.life) })
+	a.group.Go(func() error {
+		<-a.life.Done()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.life), stopTimeout)
 		defer cancel()
-		return errors.Join(a.schedule.Stop(ctx), a.queue.Stop(ctx))
+		return errors.Join(a.lastEdition().schedule.Stop(ctx), a.queue.Stop(ctx))
 	})
-	a.bot.Poke()
-	err := g.Wait()
-	a.bot.Finish()
+	close(a.started)
+	err := a.group.Wait()
+	a.leaving.Wait()
+	a.live().bot.Finish()
 	return err
 }
 
 // stopTimeout bounds how long a stop waits for running work.
 const stopTimeout = 15 * time.Second
 
+// lastEdition is the one that the process ends with: from now on none takes over.
+func (a *App) lastEdition() *edition {
+	a.reloading.Lock()
+	defer a.reloading.Unlock()
+	a.ended = true
+	return a.live()
+}
+
+func (a *App) close() {
+	if err := errors.Join(a.live().hands.closers.run(), a.stop.run()); err != nil {
+		a.log.Warn("stopping", "error", err)
+	}
+}
+
+// live is the edition that is at work.
+func (a *App) live() *edition {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.current
+}
+
 // Status says what is connected, for readiness.
-func (a *App) Status() socket.Status { return a.socket.Status() }
+func (a *App) Status() socket.Status { return a.live().slack.socket.Status() }
 
 // Addr is where health is served; empty: nowhere.
 func (a *App) Addr() string { return a.cfg.HTTP.Addr }
 
 // Failing says that the latest posts to Slack failed.
-func (a *App) Failing() bool { return !a.bot.Failing().IsZero() }
+func (a *App) Failing() bool { return !a.live().bot.Failing().IsZero() }
 
 // SlackSkew is how far our clock is ahead of Slack's; false when not known.
-func (a *App) SlackSkew() (time.Duration, bool) { return a.slack.edge.Skew() }
+func (a *App) SlackSkew() (time.Duration, bool) { return a.live().slack.edge.Skew() }
 
 // Store is the open database, for commands and tests.
 func (a *App) Store() *store.Store { return a.store }
 
 // Door is where verdicts enter, for tests.
-func (a *App) Door() *decisions.Door { return a.door }
+func (a *App) Door() *decisions.Door { return a.live().door }
 
 // cleanups are undone in reverse.
 type cleanups []func() error

@@ -8,14 +8,12 @@ import (
 
 	"countersign/bot"
 	"countersign/bot/card"
-	"countersign/bot/socket"
 	"countersign/bot/words"
 	"countersign/internal/fault"
-	"countersign/internal/metrics"
 	"countersign/internal/schedule"
 )
 
-func (a *App) wireBot(_ context.Context) error {
+func (a *edition) wireBot(_ context.Context) error {
 	catalogue, err := words.Load()
 	if err != nil {
 		return err
@@ -28,15 +26,14 @@ func (a *App) wireBot(_ context.Context) error {
 	}
 	a.bot = bot.New(bot.Config{
 		API: a.slack.edge.API, Self: a.slack.self, Agent: a.agent, Door: a.door, Outbox: a.ports, Places: a.ports, Clicks: a.ports, Views: a.ports, Marks: a.ports,
-		Directory: a.slack.directory, Tools: a.registry, Words: catalogue, Card: renderer, Now: a.now, Logger: a.log, Owner: a.owner,
+		Directory: a.people, Tools: a.registry, Words: catalogue, Card: renderer, Now: a.now, Logger: a.log, Owner: a.owner,
 		Channels: idsOf(a.cfg.Slack.Channels), Cards: string(a.cfg.Slack.ApprovalsChannel), Notify: a.cfg.Approvals.Notify == "dm", AllReplies: a.cfg.Slack.ThreadReplies == "all", Language: a.cfg.Slack.Language, Gaps: a.gaps(), Lease: a.deliveryLease(),
 	})
-	a.socket = socket.New(socket.Config{Open: a.slack.edge.Open(), Handle: a.bot.Handle, Logger: a.log, Now: a.now})
-	a.metrics.Watch(metrics.Sources{Census: a.store.Census, Socket: a.socket.Status, Now: a.now})
+	a.programs = a.api()
 	return nil
 }
 
-func (a *App) parameters(tool string) json.RawMessage {
+func (a *edition) parameters(tool string) json.RawMessage {
 	if t, ok := a.registry.Get(tool); ok {
 		return t.Spec().Parameters
 	}
@@ -45,7 +42,7 @@ func (a *App) parameters(tool string) json.RawMessage {
 
 // gaps are what Slack allows: a message a second in a channel, fifty edits a
 // minute, and a progress line that people can follow.
-func (a *App) gaps() bot.Gaps {
+func (a *edition) gaps() bot.Gaps {
 	g := a.opt.Gaps
 	for _, d := range []struct {
 		field *time.Duration
@@ -60,14 +57,14 @@ func (a *App) gaps() bot.Gaps {
 
 // deliveryLease is how long a replica may take for one delivery before another
 // takes it for dead.
-func (a *App) deliveryLease() time.Duration {
+func (a *edition) deliveryLease() time.Duration {
 	if a.opt.Lease > 0 {
 		return a.opt.Lease
 	}
 	return 10 * time.Second
 }
 
-func (a *App) wireSchedule(context.Context) (err error) {
+func (a *edition) wireSchedule(context.Context) (err error) {
 	a.schedule, err = schedule.New(schedule.Config{Elect: a.store, Owner: a.owner, Now: a.now, Logger: a.log}, append(a.scheduled(), schedule.Job{
 		Name: "expire", Every: a.cfg.Approvals.Sweep, Run: a.door.ExpireDue,
 	}, schedule.Job{
@@ -87,7 +84,7 @@ func (a *App) wireSchedule(context.Context) (err error) {
 
 // logHead notes the record's head where whoever can change the database cannot: in
 // the log. Settled cards are the other witness.
-func (a *App) logHead(ctx context.Context) error {
+func (a *edition) logHead(ctx context.Context) error {
 	seq, hash, err := a.store.AuditHead(ctx)
 	if err != nil {
 		return err

@@ -52,8 +52,8 @@ func (a *App) wireDatabase(ctx context.Context) (err error) {
 		return err
 	}
 	a.store.Attach(a.queue, func() {
-		if a.bot != nil {
-			a.bot.Poke()
+		if e := a.live(); e != nil {
+			e.bot.Poke()
 		}
 	})
 	return nil

@@ -4,8 +4,9 @@ import "context"
 
 // Fire fires every schedule, as the clock does.
 func (a *App) Fire(ctx context.Context) error {
-	for _, s := range a.cfg.Schedules {
-		if err := a.fire(ctx, s); err != nil {
+	e := a.live()
+	for _, s := range e.cfg.Schedules {
+		if err := e.fire(ctx, s); err != nil {
 			return err
 		}
 	}

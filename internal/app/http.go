@@ -11,7 +11,7 @@ import (
 func (a *App) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.metrics.Handler())
-	mux.Handle("/v1/", a.api())
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { a.live().programs.ServeHTTP(w, r) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		if why := a.unready(r.Context()); why != "" {
@@ -33,9 +33,10 @@ const (
 func (a *App) unready(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	s, now := a.socket.Status(), a.now()
+	e, now := a.live(), a.now()
+	s := e.slack.socket.Status()
 	switch {
-	case a.bot.Removed():
+	case e.bot.Removed():
 		return "the workspace removed the app: install it again and give the new token"
 	case !s.Ready():
 		return "no connection to Slack: " + s.LastError
@@ -48,7 +49,7 @@ func (a *App) unready(ctx context.Context) string {
 	if err := a.queue.Ready(); err != nil {
 		return err.Error()
 	}
-	if since := a.bot.Failing(); !since.IsZero() && now.Sub(since) > failing {
+	if since := e.bot.Failing(); !since.IsZero() && now.Sub(since) > failing {
 		return fmt.Sprintf("every post to Slack has failed for %s", now.Sub(since).Round(time.Second))
 	}
 	if since := a.bot.Directory.Failing(); !since.IsZero() && now.Sub(since) > failing {

@@ -15,12 +15,12 @@ const forgetAfter = 30 * 24 * time.Hour
 // never finds much.
 const keepEvery = time.Hour
 
-func (a *App) keepJob() schedule.Job {
+func (a *edition) keepJob() schedule.Job {
 	return schedule.Job{Name: "retention", Every: keepEvery, Run: a.retain}
 }
 
 // retain deletes what the settings do not keep.
-func (a *App) retain(ctx context.Context) error {
+func (a *edition) retain(ctx context.Context) error {
 	now := a.now()
 	forgotten, err := a.store.Forget(ctx, now.Add(-forgetAfter))
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *App) retain(ctx context.Context) error {
 }
 
 // deleteRuns deletes in batches, with others' writes in between.
-func (a *App) deleteRuns(ctx context.Context, now time.Time) (total int64, err error) {
+func (a *edition) deleteRuns(ctx context.Context, now time.Time) (total int64, err error) {
 	keep := a.cfg.Retention.Runs
 	if keep <= 0 {
 		return 0, nil

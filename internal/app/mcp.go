@@ -17,13 +17,13 @@ const mcpPatience = 3 * time.Second
 
 // wireServers connects the MCP servers and keeps the registry current with what
 // they offer.
-func (a *App) wireServers(ctx context.Context) error {
+func (a *edition) wireServers(ctx context.Context) error {
 	for _, c := range a.cfg.Tools.MCP {
 		s, err := mcp.Connect(ctx, a.mcpConfig(c))
 		if err != nil {
 			return fault.Wrap(err, fault.Invalid, "tools.mcp %s: %s.", c.Name, err)
 		}
-		a.stop.add(s.Close)
+		a.closers.add(s.Close)
 		a.servers = append(a.servers, s)
 		wait, cancel := context.WithTimeout(ctx, mcpPatience)
 		if err := s.Ready(wait); err != nil {
@@ -35,7 +35,7 @@ func (a *App) wireServers(ctx context.Context) error {
 	return nil
 }
 
-func (a *App) mcpConfig(c config.MCP) mcp.Config {
+func (a *edition) mcpConfig(c config.MCP) mcp.Config {
 	var pins mcp.Pins // without a database, as for a check of the configuration, nothing is pinned for good
 	if a.store != nil {
 		pins = a.store
@@ -56,7 +56,7 @@ func revealed(secrets map[string]config.Secret) map[string]string {
 	return out
 }
 
-func (a *App) metricTools() ([]tools.Tool, error) {
+func (a *edition) metricTools() ([]tools.Tool, error) {
 	m := a.cfg.Tools.Metrics
 	if m == nil {
 		return nil, nil

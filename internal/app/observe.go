@@ -159,9 +159,11 @@ func way(via string) string {
 	return word
 }
 
-// advance is the agent's, with lost leases counted.
+// advance is the agent's of the edition at work, with lost leases counted.
 func (a *App) advance(ctx context.Context, run string) error {
-	err := a.agent.Advance(ctx, run)
+	e := a.enter()
+	defer e.work.Done()
+	err := e.agent.Advance(ctx, run)
 	if errors.Is(context.Cause(ctx), queue.ErrLeaseLost) {
 		a.metrics.LeaseLost()
 	}
@@ -212,7 +214,7 @@ func (c *counted) Complete(ctx context.Context, r llm.Request) (llm.Reply, error
 }
 
 // counted counts the calls of a model, if there is one.
-func (a *App) counted(m llm.Model, name string) llm.Model {
+func (a *edition) counted(m llm.Model, name string) llm.Model {
 	if m == nil {
 		return nil
 	}
@@ -220,7 +222,7 @@ func (a *App) counted(m llm.Model, name string) llm.Model {
 }
 
 // tracer makes spans; without a provider nobody sees them.
-func (a *App) tracer() trace.Tracer {
+func (a *ground) tracer() trace.Tracer {
 	if a.opt.Traces == nil {
 		return noop.NewTracerProvider().Tracer("")
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // openAPITools makes the chosen operations of described services into tools.
-func (a *App) openAPITools() ([]tools.Tool, error) {
+func (a *edition) openAPITools() ([]tools.Tool, error) {
 	var out []tools.Tool
 	for i := range a.cfg.Tools.OpenAPI {
 		ts, err := a.described(&a.cfg.Tools.OpenAPI[i])
@@ -24,7 +24,7 @@ func (a *App) openAPITools() ([]tools.Tool, error) {
 }
 
 // described makes the tools of one service.
-func (a *App) described(o *config.OpenAPI) ([]tools.Tool, error) {
+func (a *edition) described(o *config.OpenAPI) ([]tools.Tool, error) {
 	text, err := os.ReadFile(o.File)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "tools.openapi: the document %s cannot be read.", o.File)

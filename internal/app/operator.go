@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"strings"
@@ -20,7 +19,6 @@ import (
 	"countersign/bot/survey"
 	"countersign/internal/config"
 	"countersign/internal/fault"
-	"countersign/internal/metrics"
 	"countersign/internal/queue"
 	"countersign/internal/store"
 	"countersign/tools"
@@ -31,7 +29,8 @@ import (
 type Operator struct {
 	Store *store.Store
 	Mask  *slacktext.Masker
-	app   *App
+	app   *edition
+	stop  cleanups
 }
 
 // NewOperator opens the configured database as it is: it migrates nothing, because
@@ -39,7 +38,7 @@ type Operator struct {
 func NewOperator(ctx context.Context, cfg *config.Config, opt Options) (*Operator, error) {
 	a := bare(cfg, opt)
 	o := &Operator{app: a}
-	for _, step := range []func(context.Context) error{a.openExisting, a.ringOnly, a.wireMask} {
+	for _, step := range []func(context.Context) error{o.openExisting, o.ringOnly, a.wireMask} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, o.Close())
 		}
@@ -49,7 +48,7 @@ func NewOperator(ctx context.Context, cfg *config.Config, opt Options) (*Operato
 }
 
 // Close closes what the operator opened.
-func (o *Operator) Close() error { return o.app.stop.run() }
+func (o *Operator) Close() error { return o.stop.run() }
 
 // Door gives the door through which verdicts enter, with people looked up in Slack
 // as for a click, and who the bot is there.
@@ -62,6 +61,7 @@ func (o *Operator) Door(ctx context.Context) (*decisions.Door, bot.Self, error) 
 	if a.prompts, err = prompts.New(); err != nil {
 		return nil, bot.Self{}, err
 	}
+	a.hands = &hands{}
 	if a.registry, err = tools.NewRegistry(); err != nil {
 		return nil, bot.Self{}, err
 	}
@@ -85,23 +85,17 @@ func (o *Operator) Self(ctx context.Context) (bot.Self, error) {
 	return o.app.slack.self, nil
 }
 
-// bare is an App of which nothing is wired.
-func bare(cfg *config.Config, opt Options) *App {
-	a := &App{cfg: cfg, running: cfg, opt: opt, now: opt.Now, log: opt.Logger, owner: ownerID(), metrics: metrics.New()}
-	if a.now == nil {
-		a.now = time.Now
-	}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
-	}
-	return a
+// bare is an edition of which nothing is wired.
+func bare(cfg *config.Config, opt Options) *edition {
+	return &edition{ground: newGround(opt), cfg: cfg}
 }
 
-func (a *App) openExisting(ctx context.Context) (err error) {
+func (o *Operator) openExisting(ctx context.Context) (err error) {
+	a := o.app
 	if a.store, err = OpenExisting(ctx, store.Config{URL: a.cfg.Database.URL.Reveal(), Now: a.now, Logger: a.log}); err != nil {
 		return err
 	}
-	a.stop.add(a.store.Close)
+	o.stop.add(a.store.Close)
 	current, known, err := a.store.SchemaVersion(ctx)
 	switch {
 	case err != nil:
@@ -125,19 +119,20 @@ func OpenExisting(ctx context.Context, c store.Config) (*store.Store, error) {
 }
 
 // ringOnly gives the store a queue that rings and is never started.
-func (a *App) ringOnly(ctx context.Context) (err error) {
+func (o *Operator) ringOnly(ctx context.Context) (err error) {
+	a := o.app
 	a.queue, err = queue.New(queue.Config{
 		DB: a.store.Writer(), Postgres: a.store.URL(), Leases: a.store, Owner: a.owner, Now: a.now, Logger: a.log,
 	})
 	if err != nil {
 		return err
 	}
-	a.stop.add(func() error { return a.queue.Stop(context.WithoutCancel(ctx)) })
+	o.stop.add(func() error { return a.queue.Stop(context.WithoutCancel(ctx)) })
 	a.store.Attach(a.queue, nil)
 	return nil
 }
 
-func (a *App) wireMask(context.Context) (err error) {
+func (a *edition) wireMask(context.Context) (err error) {
 	if a.masker, err = slacktext.NewMasker(a.cfg.Redact); err != nil {
 		return fault.Wrap(err, fault.Invalid, "redact: %s.", err)
 	}
@@ -148,20 +143,20 @@ func (a *App) wireMask(context.Context) (err error) {
 type Parts struct {
 	Tools  *tools.Registry
 	Policy *policy.Policy
-	app    *App
+	app    *edition
 }
 
 // NewParts builds them; the fault says which setting is wrong.
 func NewParts(ctx context.Context, cfg *config.Config, opt Options) (*Parts, error) {
 	a := bare(cfg, opt)
 	if err := a.wireTools(ctx); err != nil {
-		return nil, errors.Join(err, a.stop.run())
+		return nil, errors.Join(err, a.drop(nil))
 	}
-	return &Parts{Tools: a.registry, Policy: a.currentPolicy(), app: a}, nil
+	return &Parts{Tools: a.registry, Policy: a.law, app: a}, nil
 }
 
 // Close closes what the tools opened.
-func (p *Parts) Close() error { return p.app.stop.run() }
+func (p *Parts) Close() error { return p.app.closers.run() }
 
 // Model gives the configured model.
 func Model(cfg *config.Config, opt Options) llm.Model { return bare(cfg, opt).model() }

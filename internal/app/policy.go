@@ -82,7 +82,7 @@ func stepUp(word string) string {
 }
 
 // wirePolicy makes the policy and holds its rules against the tools that there are.
-func (a *App) wirePolicy() error {
+func (a *edition) wirePolicy() error {
 	p, err := policyOf(a.cfg)
 	if err != nil {
 		return err
@@ -92,12 +92,12 @@ func (a *App) wirePolicy() error {
 			return fault.Wrap(err, fault.Invalid, "%s.", err)
 		}
 	}
-	a.policy.Store(p)
+	a.law = p
 	return nil
 }
 
 // mayCome says that a tool belongs to a server that may be away now.
-func (a *App) mayCome(tool string) bool {
+func (a *edition) mayCome(tool string) bool {
 	for _, m := range a.cfg.Tools.MCP {
 		if strings.HasPrefix(tool, m.Name+"_") {
 			return true

@@ -69,9 +69,9 @@ func TestReloadIsCheckedAndRecorded(t *testing.T) {
 	}
 	env := s.reread("risk: medium", "risk: high")
 	env.Model.Key = config.NewSecret("sk-another-secret")
-	env.Limits.MaxSteps = 3
+	env.HTTP.Addr = "127.0.0.1:1"
 	out, err := s.Newest().Reload(t.Context(), env)
-	if err != nil || len(out.Taken) != 2 || len(out.Restart) != 1 {
+	if err != nil || len(out.Taken) != 2 || len(out.Restart) != 1 || out.Restart[0].Key != "http.addr" {
 		t.Fatalf("reload: %+v %v", out, err)
 	}
 	db, err := sql.Open("sqlite3", "file:"+strings.TrimPrefix(s.URL, "sqlite:"))
@@ -83,7 +83,7 @@ func TestReloadIsCheckedAndRecorded(t *testing.T) {
 	if err := db.QueryRow("SELECT data FROM audit_entries WHERE kind = 'config.reloaded'").Scan(&data); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(data, "limits.max_steps") || !strings.Contains(data, "model.api_key") || strings.Contains(data, "another-secret") {
+	if !strings.Contains(data, "http.addr") || !strings.Contains(data, "model.api_key") || strings.Contains(data, "another-secret") {
 		t.Errorf("the record says %s", data)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // sandboxTools gives run_command. Its label is the host's name: stable over
 // restarts, so that a start finds what its predecessor left, and another one on
 // every replica.
-func (a *App) sandboxTools(ctx context.Context) ([]tools.Tool, error) {
+func (a *edition) sandboxTools(ctx context.Context) ([]tools.Tool, error) {
 	s := a.cfg.Tools.Sandbox
 	if s == nil {
 		return nil, nil
@@ -32,6 +32,6 @@ func (a *App) sandboxTools(ctx context.Context) ([]tools.Tool, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "tools.sandbox: %s.", err)
 	}
-	a.stop.add(closer.Close)
+	a.closers.add(closer.Close)
 	return restrict([]tools.Tool{t}, s.Access), nil
 }

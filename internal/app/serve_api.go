@@ -13,7 +13,7 @@ import (
 )
 
 // api is the interface for programs.
-func (a *App) api() *api.Server {
+func (a *edition) api() *api.Server {
 	c := api.Config{
 		Tokens: a.store, Runs: a.agent, Views: a.store, Door: a.door, Directory: a.everybody, Mask: a.mask, Installation: a.slack.self.Team,
 		Channel: string(a.cfg.API.Channel), Now: a.now, Logger: a.log,
@@ -25,7 +25,7 @@ func (a *App) api() *api.Server {
 }
 
 // scheduled are the jobs of the configured schedules.
-func (a *App) scheduled() []schedule.Job {
+func (a *edition) scheduled() []schedule.Job {
 	var out []schedule.Job
 	for _, s := range a.cfg.Schedules {
 		out = append(out, schedule.Job{Name: "schedule/" + s.Name, Cron: s.Cron, Run: func(ctx context.Context) error { return a.fire(ctx, s) }})
@@ -35,7 +35,7 @@ func (a *App) scheduled() []schedule.Job {
 
 // fire starts a scheduled run: one for every minute that the schedule names, however
 // many replicas think that it is theirs.
-func (a *App) fire(ctx context.Context, s config.Schedule) error {
+func (a *edition) fire(ctx context.Context, s config.Schedule) error {
 	ctx, cancel := context.WithTimeout(ctx, fireTimeout)
 	defer cancel()
 	name := "schedule/" + s.Name

@@ -55,7 +55,7 @@ func (d *directory) Person(ctx context.Context, who policy.Actor, fresh bool) (p
 }
 
 // serviceOf finds a service by its kind and name.
-func (a *App) serviceOf(ctx context.Context, kind, name string) (service, error) {
+func (a *edition) serviceOf(ctx context.Context, kind, name string) (service, error) {
 	switch kind {
 	case "token":
 		t, err := a.store.TokenNamed(ctx, name)
@@ -81,11 +81,11 @@ func (a *App) serviceOf(ctx context.Context, kind, name string) (service, error)
 const alertmanager = "alertmanager"
 
 // member is a person of our own workspace.
-func (a *App) member(id config.UserID) policy.Actor {
+func (a *edition) member(id config.UserID) policy.Actor {
 	return policy.Actor{Team: a.slack.self.Team, User: string(id)}
 }
 
 // wireDirectory knows everybody who can ask.
-func (a *App) wireDirectory(people agent.Directory) agent.Directory {
+func (a *edition) wireDirectory(people agent.Directory) agent.Directory {
 	return &directory{people: people, find: a.serviceOf}
 }

@@ -11,27 +11,23 @@ import (
 	"countersign/internal/fault"
 )
 
-// slackSide is what talks to Slack.
-type slackSide struct {
-	edge      *bot.Edge
-	self      bot.Self
-	directory *bot.Directory
-}
-
 // slackTimeout bounds one call of the Web API; its client has none of its own.
 const slackTimeout = 30 * time.Second
 
-func (a *App) wireSlack(ctx context.Context) error {
+func (a *edition) wireSlack(ctx context.Context) error {
+	if a.slack != nil { // that of the edition before
+		return nil
+	}
 	s := a.cfg.Slack
 	if s.BotToken.IsZero() || s.AppToken.IsZero() {
 		return fault.New(fault.Invalid, "SLACK_BOT_TOKEN (xoxb-…) and SLACK_APP_TOKEN (xapp-…) are needed: `countersign manifest` prints the app to create, `countersign demo` needs neither.")
 	}
-	a.slack.edge = bot.NewEdge(s.BotToken.Reveal(), s.AppToken.Reveal(), apiURL(s.APIURL), &http.Client{Timeout: slackTimeout})
-	self, err := a.slack.edge.Self(ctx)
+	edge := bot.NewEdge(s.BotToken.Reveal(), s.AppToken.Reveal(), apiURL(s.APIURL), &http.Client{Timeout: slackTimeout})
+	self, err := edge.Self(ctx)
 	if err != nil {
 		return err
 	}
-	a.slack.self = self
+	a.slack = &line{edge: edge, self: self}
 	return nil
 }
 

@@ -19,10 +19,14 @@ import (
 	"countersign/tools/stats"
 )
 
-func (a *App) wireTools(ctx context.Context) error {
+func (a *edition) wireTools(ctx context.Context) error {
 	if err := a.guardPaths(); err != nil {
 		return err
 	}
+	if a.hands != nil { // those of the edition before
+		return a.wirePolicy()
+	}
+	a.hands = &hands{}
 	var all []tools.Tool
 	for _, build := range []func() ([]tools.Tool, error){a.fileTools, a.sqlTools, a.httpTools, a.openAPITools, a.metricTools,
 		func() ([]tools.Tool, error) { return a.docTools(ctx) },
@@ -45,7 +49,7 @@ func (a *App) wireTools(ctx context.Context) error {
 	return a.wirePolicy()
 }
 
-func (a *App) fileTools() ([]tools.Tool, error) {
+func (a *edition) fileTools() ([]tools.Tool, error) {
 	f := a.cfg.Tools.Files
 	if f == nil {
 		return nil, nil
@@ -57,7 +61,7 @@ func (a *App) fileTools() ([]tools.Tool, error) {
 	return restrict(append(ts, stats.New()), f.Access), nil
 }
 
-func (a *App) docTools(ctx context.Context) ([]tools.Tool, error) {
+func (a *edition) docTools(ctx context.Context) ([]tools.Tool, error) {
 	d := a.cfg.Tools.Docs
 	if d == nil {
 		return nil, nil
@@ -66,14 +70,14 @@ func (a *App) docTools(ctx context.Context) ([]tools.Tool, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "tools.docs.path: the folder %s cannot be used: %s.", d.Path, err)
 	}
-	a.stop.add(closer.Close)
+	a.closers.add(closer.Close)
 	return restrict(ts, d.Access), nil
 }
 
 // docsIndex is a file beside our own SQLite database, which one process serves at a time.
 // On Postgres, where there may be replicas, and without a database each process keeps
 // its index in memory.
-func (a *App) docsIndex() string {
+func (a *edition) docsIndex() string {
 	file, ok := strings.CutPrefix(a.cfg.Database.URL.Reveal(), "sqlite:")
 	if !ok || a.store == nil {
 		return ""
@@ -81,7 +85,7 @@ func (a *App) docsIndex() string {
 	return file + "-docs"
 }
 
-func (a *App) sqlTools() ([]tools.Tool, error) {
+func (a *edition) sqlTools() ([]tools.Tool, error) {
 	if len(a.cfg.Tools.SQL) == 0 {
 		return nil, nil
 	}
@@ -95,7 +99,7 @@ func (a *App) sqlTools() ([]tools.Tool, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "tools.sql: %s.", err)
 	}
-	a.stop.add(closer.Close)
+	a.closers.add(closer.Close)
 	return restrict(ts, sharedAccess(a.cfg.Tools.SQL)), nil
 }
 
@@ -114,7 +118,7 @@ func sharedAccess(dbs []config.SQL) config.Access {
 	return out
 }
 
-func (a *App) httpTools() ([]tools.Tool, error) {
+func (a *edition) httpTools() ([]tools.Tool, error) {
 	var out []tools.Tool
 	for _, h := range a.cfg.Tools.HTTP {
 		t, err := httpapi.New(declared(h), httpapi.Options{})
@@ -159,7 +163,7 @@ func idsOf[S ~string](in []S) []string {
 // guardPaths refuses to start when a tool could reach what keeps the promises: our
 // own database or configuration through a folder or a sql tool, our own listener
 // through an address.
-func (a *App) guardPaths() error {
+func (a *edition) guardPaths() error {
 	own := a.ownFiles()
 	roots := map[string]string{}
 	if f := a.cfg.Tools.Files; f != nil {
@@ -188,7 +192,7 @@ func (a *App) guardPaths() error {
 	return nil
 }
 
-func (a *App) ownFiles() []string {
+func (a *edition) ownFiles() []string {
 	own := a.cfg.Files()
 	if path, ok := strings.CutPrefix(a.cfg.Database.URL.Reveal(), "sqlite:"); ok {
 		own = append(own, path)
@@ -234,7 +238,7 @@ func sameDatabase(x, y string) bool {
 	return hostPort(ux, "5432") == hostPort(uy, "5432") && ux.Path == uy.Path
 }
 
-func (a *App) ownAddress(address string) bool {
+func (a *edition) ownAddress(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || a.cfg.HTTP.Addr == "" {
 		return false

@@ -34,6 +34,12 @@ type Manifest struct {
 	Direct bool // people may write to the app itself, without a channel
 }
 
+// Command is the slash command; every app of a workspace needs its own.
+const Command = "/countersign"
+
+// Command is the manifest's slash command.
+func (*Manifest) Command() string { return Command }
+
 // For gives the manifest of a configuration. The name is the app's; empty means
 // DefaultName.
 func For(c *config.Config, name string) (*Manifest, error) {

@@ -27,6 +27,9 @@ var parts = []part{
 		scopes: []Item{{"chat:write", "post answers, cards and private notes"}},
 	},
 	{
+		scopes: []Item{{"commands", "the slash command: what waits for a person, and help"}},
+	},
+	{
 		scopes: []Item{
 			{"channels:history", "answers to its questions, stop and status in threads; what a thread said before"},
 			{"groups:history", "the same in private channels"},
