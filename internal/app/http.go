@@ -52,7 +52,7 @@ func (a *App) unready(ctx context.Context) string {
 	if since := e.bot.Failing(); !since.IsZero() && now.Sub(since) > failing {
 		return fmt.Sprintf("every post to Slack has failed for %s", now.Sub(since).Round(time.Second))
 	}
-	if since := a.bot.Directory.Failing(); !since.IsZero() && now.Sub(since) > failing {
+	if since := e.bot.Directory.Failing(); !since.IsZero() && now.Sub(since) > failing {
 		return fmt.Sprintf("nobody has been looked up in Slack for %s, so no decision can be checked", now.Sub(since).Round(time.Second))
 	}
 	if since := a.metrics.ModelFailing(now); !since.IsZero() && now.Sub(since) > failing {
