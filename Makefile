@@ -56,7 +56,8 @@ generate: ## Write the generated files anew (the tests compare them)
 	scripts/generate.sh
 
 .PHONY: soak
-soak: ## Long proofs: ten thousand histories of one run, a thousand of many people and deaths, a hundred thousand overdue approvals
+soak: ## Long proofs: thousands of histories with deaths, a hundred thousand overdue approvals, replicas killed for five minutes
+	COUNTERSIGN_KILLS=5m PACKAGES=./cmd/countersign scripts/test.sh -run TestReplicasAreKilledUnderLoad -timeout 30m
 	COUNTERSIGN_HISTORIES=10000 PACKAGES=./agent scripts/test.sh -run TestHistories -timeout 150m
 	COUNTERSIGN_HISTORIES=1000 PACKAGES=./internal/app scripts/test.sh -run TestManyHands -timeout 150m
 	COUNTERSIGN_OVERDUE=100000 PACKAGES=./internal/app scripts/test.sh -run TestOverdueInBatches -timeout 60m
