@@ -72,7 +72,7 @@ type edition struct {
 
 	retired chan struct{}      // closed: another took over; runs are given back at the next good point
 	cut     context.CancelFunc // ends the bot
-	served  chan struct{}      // closed when the bot ended
+	ended   chan struct{}      // closed when the bot ended
 	work    sync.WaitGroup     // runs that are being advanced
 }
 
@@ -98,7 +98,7 @@ type line struct {
 // prepare wires an edition; nothing of it runs yet. It may have got hands and a line
 // of another one. What it opened before an error is closed again.
 func (a *App) prepare(ctx context.Context, e *edition) (*edition, error) {
-	e.retired, e.served = make(chan struct{}), make(chan struct{})
+	e.retired, e.ended = make(chan struct{}), make(chan struct{})
 	given := e.hands
 	for _, step := range []func(context.Context) error{e.wireTools, e.wireSlack, e.wireAgent, e.wireBot, e.wireSchedule} {
 		if err := step(ctx); err != nil {
@@ -146,7 +146,7 @@ func (a *App) serve(e *edition) {
 	e.cut = cut
 	a.group.Go(func() error {
 		defer cut()
-		defer close(e.served)
+		defer close(e.ended)
 		return e.bot.Run(ctx)
 	})
 	e.schedule.Start()

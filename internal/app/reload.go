@@ -140,7 +140,7 @@ func (a *App) hand(ctx context.Context, next *edition) {
 	a.mu.Unlock()
 	close(old.retired)
 	old.cut()
-	<-old.served
+	<-old.ended
 	if err := old.schedule.Stop(ctx); err != nil {
 		a.log.WarnContext(ctx, "stop the jobs of the settings before", "error", err)
 	}
