@@ -19,12 +19,6 @@ func (w *worker) begin(ctx context.Context) (done bool, err error) {
 	if person.Standing != policy.Member && person.Standing != policy.Service {
 		return true, w.refuseRun(ctx, "not_member")
 	}
-	if code, err := w.a.overdrawn(ctx, &w.run); err != nil || code != "" {
-		if err != nil {
-			return true, err
-		}
-		return true, w.refuseRun(ctx, code)
-	}
 	w.run.System, err = w.a.Prompts.Render("system", map[string]string{
 		"Name": w.a.Name, "House": w.a.House, "Asker": person.User, "Today": localDate(w.a.Now(), person.Zone),
 	})

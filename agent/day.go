@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"countersign/agent/llm"
 )
 
 // Amount is work of the model: tokens, and millionths of the currency.
@@ -22,31 +24,83 @@ type Day struct {
 	User, Channel, All Amount
 }
 
-// Ledger knows what runs used. internal/store implements it.
-type Ledger interface {
-	// Used adds up the runs that began since an instant: of the run's requester, of
-	// its channel, and of its installation.
-	Used(ctx context.Context, r *Run, since time.Time) (Day, error)
+// Exceeds says which allowance is used up: "user", "channel" or "all"; empty: none is.
+func (d Day) Exceeds(most Day) string {
+	switch {
+	case !d.User.within(most.User):
+		return "user"
+	case !d.Channel.within(most.Channel):
+		return "channel"
+	case !d.All.within(most.All):
+		return "all"
+	}
+	return ""
 }
 
-// overdrawn says which allowance of the day is used up, as a key of the message
-// catalogue; empty when the run may begin. It is looked at when a run begins alone, so
-// that what has begun is not cut off in the middle.
-func (a *Agent) overdrawn(ctx context.Context, r *Run) (string, error) {
-	if a.Ledger == nil || a.Day == (Day{}) {
-		return "", nil
-	}
-	used, err := a.Ledger.Used(ctx, r, a.Now().Add(-24*time.Hour))
-	if err != nil {
-		return "", fmt.Errorf("add up the day of run %s: %w", r.ID, err)
-	}
-	switch {
-	case !used.User.within(a.Day.User):
-		return "day_user", nil
-	case !used.Channel.within(a.Day.Channel):
-		return "day_channel", nil
-	case !used.All.within(a.Day.All):
-		return "day_all", nil
-	}
-	return "", nil
+// Reservation is what a run wants to hold of its day before it calls the model.
+type Reservation struct {
+	Run   *Run
+	Need  Amount
+	Most  Day
+	Since time.Time // of the day's runs
 }
+
+// Ledger knows what runs used, and holds what they are about to use. internal/store
+// implements it.
+type Ledger interface {
+	// Reserve holds what one call may use, unless an allowance is used up; then it says
+	// which. Busy says that it is used up by what other runs hold at the moment alone.
+	// Check and hold are one step: of runs that ask at the same time, one goes first.
+	// The run's next commit lets go, and so does the end of its lease.
+	Reserve(ctx context.Context, f Fence, r Reservation) (over string, busy bool, err error)
+}
+
+// day is how far back an allowance of the day looks.
+const day = 24 * time.Hour
+
+// busyPause is after how long a run looks again whether others left it something.
+const busyPause = time.Second
+
+// afford holds what one call of the model may use. Otherwise the call is not made: the
+// run is given back until others know what they used, or ends with a sentence that
+// says why.
+func (w *worker) afford(ctx context.Context) (made bool, err error) {
+	if w.a.Ledger == nil || w.a.Day == (Day{}) {
+		return true, nil
+	}
+	now := w.a.Now()
+	f := Fence{Run: w.run.ID, Owner: w.lease.Owner, Epoch: w.lease.Epoch, Wake: -1, Now: now}
+	over, busy, err := w.a.Ledger.Reserve(ctx, f, Reservation{Run: &w.run, Need: w.nextCall(), Most: w.a.Day, Since: now.Add(-day)})
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("reserve of the day of run %s: %w", w.run.ID, err)
+	case over == "":
+		return true, nil
+	case busy:
+		return false, w.yield(ctx, now.Add(busyPause))
+	case w.run.Closing != HaltNone:
+		_, err := w.conclude(ctx, Turn{}, w.canned(), nil)
+		return false, err
+	case w.run.Spent.Calls == 0:
+		return false, w.refuseRun(ctx, usedUp[over].atFirst)
+	}
+	return false, w.refuseRun(ctx, usedUp[over].later)
+}
+
+// usedUp are the keys of the sentences about an allowance: for a run that did nothing
+// yet, and for one that did.
+var usedUp = map[string]struct{ atFirst, later string }{
+	"user": {"day_user", "day_stop_user"}, "channel": {"day_channel", "day_stop_channel"}, "all": {"day_all", "day_stop_all"},
+}
+
+// nextCall estimates what one call uses: the prompt as it was, and an answer.
+func (w *worker) nextCall() Amount {
+	u := llm.Usage{Prompt: firstCallTokens, Completion: lastCallTokens}
+	if s := w.run.Spent; s.Calls > 0 {
+		u.Prompt = s.Prompt/s.Calls + lastCallTokens
+	}
+	return Amount{Tokens: int64(u.Prompt + u.Completion), Cost: w.a.Price.Of(u)}
+}
+
+// firstCallTokens is about what the instructions and the tools of a first request take.
+const firstCallTokens = 3000

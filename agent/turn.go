@@ -17,6 +17,9 @@ func (w *worker) think(ctx context.Context) (done bool, err error) {
 	if closing && w.broke() {
 		return w.conclude(ctx, Turn{}, w.canned(), nil)
 	}
+	if made, err := w.afford(ctx); !made {
+		return true, err
+	}
 	notes, consumed, err := w.notes(ctx)
 	if err != nil {
 		return true, err

@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -48,6 +50,34 @@ func TestDaysAreBoundedAndReported(t *testing.T) {
 			if d := cmp.Diff(want, of(by)); d != "" {
 				t.Errorf("by %s (-want +got)\n%s", by, d)
 			}
+		}
+	})
+}
+
+// Runs that begin together do not go over the day together: each call is counted before
+// it is made, so that what goes over is at most one call. Who is cut off is told.
+func TestADayIsNotOverdrawnByRunsSideBySide(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o apptest.Options) {
+		script := apptest.Play(apptest.Calls("list_files", `{"thought":"look","path":"."}`), apptest.Says("Files."))
+		o.Model = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(50 * time.Millisecond) // as long as a model takes at the very least
+			script.ServeHTTP(w, r)
+		})
+		o.YAML = "limits: {per_day: {all: {tokens: 500}}}\n"
+		s := start(t, o)
+		const asks = 8
+		for i := range asks {
+			s.asks(fmt.Sprintf("list the files, please, number %d", i))
+		}
+		s.Until("all answers", func() bool { return len(s.Slack.All(answer)) == asks })
+		shares, err := s.Newest().Store().Costs(t.Context(), "channel", time.Now().Add(-time.Hour))
+		if err != nil || len(shares) != 1 || shares[0].Tokens < 500 || shares[0].Tokens > 500+110 {
+			t.Errorf("used: %+v, %v", shares, err)
+		}
+		told := len(s.Slack.All(answer, slacktest.Text("The allowance of 24 hours is used up")))
+		if told < asks-3 {
+			t.Errorf("%d were told", told)
 		}
 	})
 }

@@ -94,13 +94,12 @@ type Limits struct {
 	LoopWindow      int           `yaml:"loop_window" min:"2" doc:"Steps within which equal calls with equal outcomes count as a loop."`
 	InputTTL        time.Duration `yaml:"input_ttl" min:"1s" doc:"How long a question to the asker stands."`
 	OpenApprovals   OpenApprovals `yaml:"open_approvals" doc:"How many cards may wait at once."`
-	PerDay          PerDay        `yaml:"per_day" doc:"What the runs of 24 hours may use together; looked at when a run begins."`
+	PerDay          PerDay        `yaml:"per_day" doc:"What the runs of 24 hours may use together; looked at before every call of the model."`
 	ToolTimeout     time.Duration `yaml:"tool_timeout" min:"1ms" doc:"Longest time of one tool call, unless the tool says otherwise."`
 	ToolOutputChars int           `yaml:"tool_output_chars" min:"100" doc:"Longer outputs are kept whole and condensed for the model. Unit: characters."`
 }
 
-// PerDay bounds what the runs that began within 24 hours use together. A run that
-// has begun is bounded by the limits of one run alone.
+// PerDay bounds what the runs that began within 24 hours use together.
 type PerDay struct {
 	User    Allowance `yaml:"user" doc:"The runs of one person, or that one person answers for."`
 	Channel Allowance `yaml:"channel" doc:"The runs of one channel."`

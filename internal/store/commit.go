@@ -101,7 +101,7 @@ func headerColumns(f *agent.Fence, c *agent.Change) ([]column, error) {
 			column{"version", w.Version}, column{"limits", w.Limits}, column{"spent", w.Spent},
 			column{"counters", w.Counters}, column{"plan", w.Plan}, column{"turns", w.Turns},
 			column{"next_step", w.NextStep}, column{"input_by", w.InputBy}, column{"ended_at", w.EndedAt},
-			column{"tokens", w.Tokens}, column{"cost", w.Cost})
+			column{"tokens", w.Tokens}, column{"cost", w.Cost}, column{"held_tokens", 0}, column{"held_cost", 0})
 	}
 	return append(out, leaseColumns(f, c, ended)...), nil
 }

@@ -12,24 +12,55 @@ import (
 	"countersign/agent/llm"
 )
 
-// Used implements agent.Ledger. It reads the runs of the time alone, through an index.
-func (s *Store) Used(ctx context.Context, r *agent.Run, since time.Time) (agent.Day, error) {
+// Reserve implements agent.Ledger. It reads the runs of the day alone, through an index.
+func (s *Store) Reserve(ctx context.Context, f agent.Fence, r agent.Reservation) (over string, busy bool, err error) {
+	err = s.transact(ctx, func(t *txn) error {
+		if err := t.take("day/" + r.Run.Installation); err != nil {
+			return err
+		}
+		held, err := t.day(&f, &r, 1)
+		if err != nil {
+			return err
+		}
+		if over = held.Exceeds(r.Most); over == "" {
+			return t.hold(&f, r.Need)
+		}
+		used, err := t.day(&f, &r, 0)
+		busy = err == nil && used.Exceeds(r.Most) == ""
+		return err
+	})
+	return over, busy, err
+}
+
+// day adds up what the runs of the day used, and held times what others hold.
+func (t *txn) day(f *agent.Fence, r *agent.Reservation, held int) (agent.Day, error) {
 	const used = `SELECT
 		CAST(COALESCE(SUM(CASE WHEN mine THEN tokens END), 0) AS BIGINT) AS user_tokens, CAST(COALESCE(SUM(CASE WHEN mine THEN cost END), 0) AS BIGINT) AS user_cost,
 		CAST(COALESCE(SUM(CASE WHEN here THEN tokens END), 0) AS BIGINT) AS channel_tokens, CAST(COALESCE(SUM(CASE WHEN here THEN cost END), 0) AS BIGINT) AS channel_cost,
 		CAST(COALESCE(SUM(tokens), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost
-		FROM (SELECT tokens, cost, channel = ? AS here, (CASE WHEN owner_user = '' THEN asker_user ELSE owner_user END) = ? AS mine
+		FROM (SELECT channel = ? AS here, (CASE WHEN owner_user = '' THEN asker_user ELSE owner_user END) = ? AS mine,
+			tokens + (CASE WHEN id <> ? AND lease_until > ? THEN held_tokens * ? ELSE 0 END) AS tokens,
+			cost + (CASE WHEN id <> ? AND lease_until > ? THEN held_cost * ? ELSE 0 END) AS cost
 			FROM runs WHERE installation = ? AND created_at > ?) AS day`
 	var sum struct {
 		UserTokens, UserCost, ChannelTokens, ChannelCost, Tokens, Cost int64
 	}
-	ctx, cancel := bound(ctx)
-	defer cancel()
-	err := s.read.WithContext(ctx).Raw(used, r.Channel, r.Requester().User, r.Installation, micros(since)).Scan(&sum).Error
+	now := micros(f.Now)
+	err := t.Raw(used, r.Run.Channel, r.Run.Requester().User, f.Run, now, held, f.Run, now, held, r.Run.Installation, micros(r.Since)).Scan(&sum).Error
 	return agent.Day{
 		User: agent.Amount{Tokens: sum.UserTokens, Cost: sum.UserCost}, Channel: agent.Amount{Tokens: sum.ChannelTokens, Cost: sum.ChannelCost},
 		All: agent.Amount{Tokens: sum.Tokens, Cost: sum.Cost},
-	}, translate(err)
+	}, err
+}
+
+// hold writes what the run's next call may use into its row.
+func (t *txn) hold(f *agent.Fence, need agent.Amount) error {
+	n, err := t.changed("UPDATE runs SET held_tokens = ?, held_cost = ? WHERE id = ? AND lease_owner = ? AND lease_epoch = ?",
+		need.Tokens, need.Cost, f.Run, f.Owner, f.Epoch)
+	if err == nil && n == 0 {
+		return t.fenced(f)
+	}
+	return err
 }
 
 // Share is what one person, channel or tool used.
