@@ -42,6 +42,13 @@ func TestMask(t *testing.T) {
 		{"configured", "ORDER-77 and pin 1234", "⟨masked⟩ and pin ⟨masked⟩"},
 		{"two side by side", "ORDER-1ORDER-2", "⟨masked⟩"},
 		{"ordinary text", "the password must be changed; task-sk-1, AKIA, bearer of news, https://a.b/c:d", "the password must be changed; task-sk-1, AKIA, bearer of news, https://a.b/c:d"},
+		{"letters that fold", "\u017fecret=hunter22 api_\u212aey=abcd1234 TO\u212aEN=abcdefghijkl", "\u017fecret=⟨masked⟩ api_\u212aey=⟨masked⟩ TO\u212aEN=⟨masked⟩"},
+		{"rotated tokens", fake("xox", "e.xoxp-1-Mi0yLTEyMzQ1"), "⟨masked⟩"},
+		{"payments", fake("rk_", "live_0123456789ab"), "⟨masked⟩"},
+		{"google", fake("AI", "za0123456789abcdefghijklmnopqrstuvwxy"), "⟨masked⟩"},
+		{"fine-grained", fake("github", "_pat_0123456789abcdefghij"), "⟨masked⟩"},
+		{"gitlab", fake("glp", "at-0123456789abcdef"), "⟨masked⟩"},
+		{"header of another kind", "AUTHORIZATION=abcdefghij", "AUTHORIZATION=⟨masked⟩"},
 		{"empty", "", ""},
 	}
 	for _, tt := range tests {
