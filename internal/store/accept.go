@@ -89,12 +89,12 @@ func (t *txn) start(in *agent.Incoming) error {
 	if err != nil {
 		return err
 	}
-	if err := t.Create(&row).Error; err != nil {
+	if err := insert(t, row); err != nil {
 		return err
 	}
 	for i := range in.Quoted {
 		row := newInboxRow(&in.Quoted[i], int64(-i)) // before whatever wakes the run
-		if err := t.Create(&row).Error; err != nil {
+		if err := insert(t, row); err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func (t *txn) arrive(m *agent.Message) (wake int64, err error) {
 		return 0, err
 	}
 	row := newInboxRow(m, wake)
-	return wake, t.Create(&row).Error
+	return wake, insert(t, row)
 }
 
 // missing says why a run cannot be given work: it is not there, or has ended.

@@ -31,7 +31,7 @@ func (t *txn) attach(s *agent.Step) error {
 	}
 	for i, a := range s.Attached {
 		row := attachmentRow{Run: s.Run, Step: s.N, N: i, Name: clean(a.Name), MIME: clean(a.MIME), Content: base64.StdEncoding.EncodeToString(a.Content)}
-		if err := t.Create(&row).Error; err != nil {
+		if err := insert(t, row); err != nil {
 			return err
 		}
 	}

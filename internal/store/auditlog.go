@@ -55,7 +55,7 @@ func (t *txn) audit(entries []audit.Entry) error {
 	}
 	var h head
 	// The update of nothing takes the row: on Postgres it waits for whoever has it.
-	if err := t.Raw("UPDATE audit_head SET seq = seq WHERE id = 1 RETURNING seq, hash").Scan(&h).Error; err != nil {
+	if err := t.row("UPDATE audit_head SET seq = seq WHERE id = 1 RETURNING seq, hash").Scan(&h.Seq, &h.Hash); err != nil {
 		return err
 	}
 	rows := make([]auditRow, len(entries))
@@ -64,7 +64,7 @@ func (t *txn) audit(entries []audit.Entry) error {
 		rows[i] = newAuditRow(&e)
 		h = head{Seq: e.Seq, Hash: e.Hash}
 	}
-	if err := t.Create(&rows).Error; err != nil {
+	if err := insert(t, rows...); err != nil {
 		return err
 	}
 	_, err := t.changed("UPDATE audit_head SET seq = ?, hash = ? WHERE id = 1", h.Seq, h.Hash)

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -119,12 +121,13 @@ func (s *Store) Release(ctx context.Context, owner string, runs []string, at tim
 func (t *txn) wake(run string, at time.Time) (int64, error) {
 	const raise = "UPDATE runs SET ready_at = CASE WHEN wake > seen AND ready_at < ? THEN ready_at ELSE ? END," +
 		" wake = wake + 1 WHERE id = ? AND " + unfinished + " RETURNING wake"
-	var raised []int64
-	if err := t.Raw(raise, micros(at), micros(at), run).Scan(&raised).Error; err != nil || len(raised) == 0 {
-		return 0, err
+	var raised int64
+	err := t.row(raise, micros(at), micros(at), run).Scan(&raised)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
 	}
-	if at.After(t.now) {
-		return raised[0], nil // the sweep finds it
+	if err != nil || at.After(t.now) {
+		return raised, err // of a later instant is the sweep's
 	}
-	return raised[0], t.ring(run)
+	return raised, t.ring(run)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -70,14 +71,12 @@ func (t *txn) header(f *agent.Fence, c *agent.Change) (int64, error) {
 	if f.Wake >= 0 {
 		statement, args = statement+" AND wake = ?", append(args, f.Wake)
 	}
-	var wake []int64
-	if err := t.Raw(statement+" RETURNING wake", args...).Scan(&wake).Error; err != nil {
-		return 0, err
-	}
-	if len(wake) == 0 {
+	var wake int64
+	err = t.row(statement+" RETURNING wake", args...).Scan(&wake)
+	if errors.Is(err, sql.ErrNoRows) {
 		return 0, t.fenced(f)
 	}
-	return wake[0], nil
+	return wake, err
 }
 
 // headerColumns gives what the change writes into the run's row.
@@ -147,7 +146,7 @@ func (t *txn) insertTurn(turn *agent.Turn) error {
 	if err != nil {
 		return err
 	}
-	return t.Create(&row).Error
+	return insert(t, row)
 }
 
 func (t *txn) insertSteps(steps []agent.Step) error {
@@ -161,7 +160,7 @@ func (t *txn) insertSteps(steps []agent.Step) error {
 			return err
 		}
 	}
-	return t.Create(&rows).Error
+	return insert(t, rows...)
 }
 
 // moveSteps compares and sets each step; the order of the numbers keeps two
@@ -169,25 +168,28 @@ func (t *txn) insertSteps(steps []agent.Step) error {
 func (t *txn) moveSteps(changes []agent.StepChange) error {
 	changes = slices.SortedFunc(slices.Values(changes), func(a, b agent.StepChange) int { return a.Step.N - b.Step.N })
 	for i := range changes {
-		row, err := newStepRow(&changes[i].Step)
-		if err != nil {
+		if err := t.moveStep(&changes[i]); err != nil {
 			return err
-		}
-		from := &changes[i]
-		res := t.Model(&stepRow{}).
-			Where("run = ? AND n = ? AND state = ? AND attempts = ? AND approval = ?", row.Run, row.N, string(from.From), from.Attempts, from.Approval).
-			Select(outcomeColumns()).Updates(&row)
-		if res.Error != nil {
-			return res.Error
-		}
-		if res.RowsAffected != 1 {
-			return agent.ErrSettled
 		}
 		if err := t.attach(&changes[i].Step); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (t *txn) moveStep(c *agent.StepChange) error {
+	row, err := newStepRow(&c.Step)
+	if err != nil {
+		return err
+	}
+	set, args := assignments(row.outcome())
+	n, err := t.changed("UPDATE steps SET "+set+" WHERE run = ? AND n = ? AND state = ? AND attempts = ? AND approval = ?",
+		append(args, row.Run, row.N, string(c.From), c.Attempts, c.Approval)...)
+	if err == nil && n != 1 {
+		err = agent.ErrSettled
+	}
+	return err
 }
 
 func (t *txn) moveApprovals(changes []agent.ApprovalChange) error {
@@ -220,7 +222,7 @@ func (t *txn) openApprovals(open []approvals.Approval) error {
 	for i := range open {
 		a := &open[i]
 		row := newApprovalRow(a)
-		if err := t.Create(&row).Error; err != nil {
+		if err := insert(t, row); err != nil {
 			return err
 		}
 		for j := range a.Revisions {
@@ -230,7 +232,7 @@ func (t *txn) openApprovals(open []approvals.Approval) error {
 		}
 		for j := range a.Decisions { // carried over: numbered up to 0, before those to come
 			d := newDecisionRow(a.ID, int64(j+1-len(a.Decisions)), &a.Decisions[j])
-			if err := t.Create(&d).Error; err != nil {
+			if err := insert(t, d); err != nil {
 				return err
 			}
 		}
@@ -243,7 +245,7 @@ func (t *txn) insertRevision(approval string, r *approvals.Revision) error {
 	if err != nil {
 		return err
 	}
-	return t.Create(&row).Error
+	return insert(t, row)
 }
 
 func (t *txn) consume(f *agent.Fence, messages []agent.Consumed) error {

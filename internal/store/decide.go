@@ -155,7 +155,7 @@ func (t *txn) verdict(c *decisions.Change) error {
 		return nil
 	}
 	row := newDecisionRow(c.Approval, c.Version+1, c.Decision)
-	return errors.Join(t.Create(&row).Error, t.openReview(c.Review))
+	return errors.Join(insert(t, row), t.openReview(c.Review))
 }
 
 // moveDecided is the one statement that makes one verdict win: the approval must

@@ -112,7 +112,7 @@ func (s *Store) StartGrant(ctx context.Context, g approvals.Grant, wishes []agen
 		if err := t.free(g.Giver); err != nil {
 			return err
 		}
-		if err := t.Create(&row).Error; err != nil {
+		if err := insert(t, row); err != nil {
 			return err
 		}
 		return errors.Join(t.wishes(wishes), t.audit(entries))

@@ -50,9 +50,9 @@ func (s *Store) DeleteRuns(ctx context.Context, before time.Time) (int64, error)
 				return err
 			}
 		}
-		var err error
-		if removed, err = t.changed("DELETE FROM runs WHERE id IN ? AND ended_at > 0", old); err != nil || removed == 0 {
-			return err
+		done := t.Exec("DELETE FROM runs WHERE id IN ? AND ended_at > 0", old)
+		if removed = done.RowsAffected; done.Error != nil || removed == 0 {
+			return done.Error
 		}
 		data, err := encode(map[string]any{"runs": removed, "before": before.UTC().Format(time.RFC3339)})
 		if err != nil {

@@ -154,11 +154,13 @@ type stepRow struct {
 // TableName names the table.
 func (stepRow) TableName() string { return "steps" }
 
-// outcomeColumns are the columns of a step that may change.
-func outcomeColumns() []string {
-	return []string{
-		"state", "executed", "observation", "output", "summary", "effect", "code", "outcome",
-		"sources", "approval", "grant_id", "grant_team", "grant_user", "epoch", "attempts", "question", "started_at", "ended_at",
+// outcome gives the columns of a step that may change.
+func (w *stepRow) outcome() []column {
+	return []column{
+		{"state", w.State}, {"executed", w.Executed}, {"observation", w.Observation}, {"output", w.Output}, {"summary", w.Summary},
+		{"effect", w.Effect}, {"code", w.Code}, {"outcome", w.Outcome}, {"sources", w.Sources}, {"approval", w.Approval},
+		{"grant_id", w.GrantID}, {"grant_team", w.GrantTeam}, {"grant_user", w.GrantUser}, {"epoch", w.Epoch}, {"attempts", w.Attempts},
+		{"question", w.Question}, {"started_at", w.StartedAt}, {"ended_at", w.EndedAt},
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -92,10 +94,34 @@ func (t *txn) ring(run string) error {
 	return t.store.bell.Ring(t.Statement.Context, tx, run)
 }
 
-// changed runs one statement and says how many rows it changed.
+// changed runs one statement and says how many rows it changed. It goes to the
+// connection itself: every commit is made of a handful of these.
 func (t *txn) changed(statement string, args ...any) (int64, error) {
-	res := t.Exec(statement, args...)
-	return res.RowsAffected, res.Error
+	res, err := t.Statement.ConnPool.ExecContext(t.Statement.Context, t.placed(statement), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// row runs one statement that gives at most one row.
+func (t *txn) row(statement string, args ...any) *sql.Row {
+	return t.Statement.ConnPool.QueryRowContext(t.Statement.Context, t.placed(statement), args...)
+}
+
+// placed numbers the places of the arguments where the database wants that.
+func (t *txn) placed(statement string) string {
+	if t.store.dialect == SQLite {
+		return statement
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(statement, "?") {
+		if i > 0 {
+			b.WriteString("$" + strconv.Itoa(i))
+		}
+		b.WriteString(part)
+	}
+	return b.String()
 }
 
 // snapshot runs fn on one consistent state of the database, without taking the
