@@ -22,6 +22,18 @@ func obedient() *apptest.Script {
 	return &apptest.Script{Turns: []apptest.Turn{apptest.Calls("confirm_setup", `{"word":"ready"}`)}}
 }
 
+// attentive is an obedient model whose server reads all that it is sent.
+func attentive() *apptest.Script {
+	return &apptest.Script{Turns: []apptest.Turn{{From: func(r apptest.Request) apptest.Turn {
+		turn := apptest.Says("ready")
+		if len(r.Tools) > 0 {
+			turn = apptest.Calls("confirm_setup", `{"word":"ready"}`)
+		}
+		turn.Read = len(strings.Fields(r.Raw))
+		return turn
+	}}}}
+}
+
 // healthy is a world in which the doctor finds nothing: two managers, a model that
 // calls tools.
 func healthy(t *testing.T, o apptest.Options) *desk {
@@ -41,7 +53,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			d := healthy(t, apptest.Options{Database: database})
+			d := healthy(t, apptest.Options{Database: database, Model: attentive(), YAML: "model: {window: 8192}\n"})
 			d.must("migrate")
 			golden(t, "doctor_"+database, d.must("doctor"))
 		})

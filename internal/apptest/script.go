@@ -1,6 +1,7 @@
 package apptest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -23,6 +24,7 @@ type Script struct {
 type Turn struct {
 	Text  string
 	Calls []Call
+	Read  int // tokens of the prompt that it counts; 0: a hundred
 	// From overrides the turn by what the request holds; nil: the turn as it is.
 	From func(r Request) Turn
 }
@@ -129,9 +131,10 @@ func (t Turn) reply(n int) map[string]any {
 	if calls != nil {
 		message["tool_calls"], reason = calls, "tool_calls"
 	}
+	read := cmp.Or(t.Read, 100)
 	return map[string]any{
 		"id": "x", "object": "chat.completion", "model": "script",
 		"choices": []map[string]any{{"index": 0, "message": message, "finish_reason": reason}},
-		"usage":   map[string]int{"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+		"usage":   map[string]int{"prompt_tokens": read, "completion_tokens": 10, "total_tokens": read + 10},
 	}
 }

@@ -139,7 +139,7 @@ func (m reader) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) 
 	if len(r.Tools) > 0 {
 		return llm.Reply{Calls: []llm.Call{{Name: "confirm_setup", Arguments: `{"word":"ready"}`}}}, nil
 	}
-	words := strings.Count(r.Messages[1].Text, "word ")
+	words := strings.Count(r.Messages[1].Text, "one ")
 	m.reply.Usage.Prompt = min(words, m.reads)
 	return m.model.Complete(ctx, r)
 }

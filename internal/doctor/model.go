@@ -57,7 +57,9 @@ func (e *examiner) model(ctx context.Context) {
 	e.window(ctx)
 }
 
-// mostWords bounds the request that tries the window.
+// mostWords bounds the request that tries the window. A word of it is four bytes
+// with the space, so that our own estimate counts it as one token, too: by a higher one
+// the client would refuse a request for which the server has room.
 const mostWords = 12_000
 
 // window tries with a long request whether the server reads as much as model.window
@@ -72,7 +74,7 @@ func (e *examiner) window(ctx context.Context) {
 	}
 	words := min(m.Window*3/4, mostWords)
 	reply, err := e.Model.Complete(ctx, llm.Request{
-		Messages:  []llm.Message{{Role: llm.System, Text: "Answer with the word " + probeWord + "."}, {Role: llm.User, Text: strings.Repeat("word ", words)}},
+		Messages:  []llm.Message{{Role: llm.System, Text: "Answer with the word " + probeWord + "."}, {Role: llm.User, Text: strings.Repeat("one ", words)}},
 		MaxTokens: 200, Key: "doctor",
 	})
 	var failed *llm.Error
