@@ -36,7 +36,7 @@ func TestPatternsPromiseWhatIsRead(t *testing.T) {
 
 // odd are spellings that Go's parsers take and that no editor need suggest.
 func odd(text string) bool {
-	return strings.HasPrefix(text, "+") || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "-0") ||
+	return strings.HasPrefix(text, "+") || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "-0") || strings.HasPrefix(text, "-.0") ||
 		regexp.MustCompile(`[0-9]\.([^0-9]|$)`).MatchString(text) || strings.TrimSpace(text) != text
 }
 
