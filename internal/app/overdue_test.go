@@ -22,13 +22,18 @@ func (s *stage) clone(n int) {
 	approval, db, own := run.Approvals[0].ID, s.Newest().Store().Writer(), storetest.Numbered
 	for _, c := range []storetest.Copies{
 		{Table: "runs", Which: "id = '" + run.Run.ID + "'", N: n, Changed: map[string]string{"id": own("id"), "thread_ts": own("thread_ts")}},
+		{Table: "turns", Which: "run = '" + run.Run.ID + "'", N: n, Changed: map[string]string{"run": own("run")}},
 		{Table: "steps", Which: "run = '" + run.Run.ID + "'", N: n, Changed: map[string]string{"run": own("run"), "approval": own("approval"), "call_id": own("call_id")}},
-		{Table: "approvals", Which: "id = '" + approval + "'", N: n, Changed: map[string]string{"id": own("id"), "run": own("run"), "thread_ts": own("thread_ts"), "requester_user": own("requester_user"), "opened_at": "1", "expires_at": "2"}},
+		{Table: "approvals", Which: "id = '" + approval + "'", N: n, Changed: map[string]string{"id": own("id"), "run": own("run"), "thread_ts": own("thread_ts"), "requester_user": own("requester_user"), "opened_at": "1"}},
 		{Table: "revisions", Which: "approval = '" + approval + "'", N: n, Changed: map[string]string{"approval": own("approval")}},
 		{Table: "deliveries", Which: "subject LIKE 'approval/%/card/%'", N: n, Changed: map[string]string{"subject": "'approval/" + approval + "-' || nth || '/card/C0OPS'"}},
 		{Table: "deliveries", Which: "subject = 'run/" + run.Run.ID + "/progress'", N: n, Changed: map[string]string{"subject": "'run/" + run.Run.ID + "-' || nth || '/progress'"}},
 	} {
 		storetest.Clone(s.t, db, c)
+	}
+	// All at once, and only now: the sweep would begin between two tables.
+	if _, err := db.ExecContext(s.t.Context(), "UPDATE approvals SET expires_at = 2 WHERE opened_at = 1"); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -60,11 +65,13 @@ func TestOverdueInBatches(t *testing.T) {
 		began, heap := time.Now(), inUse()
 		story := s.live() // while they expire
 		left, peak := many, uint64(0)
-		s.Until("the end of all that is overdue", func() bool {
+		for deadline := began.Add(time.Minute + time.Duration(many)*5*time.Millisecond); left > 0; time.Sleep(100 * time.Millisecond) {
 			left = s.number("SELECT count(*) FROM approvals WHERE state = 'pending' AND expires_at = 2")
 			peak = max(peak, inUse())
-			return left == 0
-		})
+			if time.Now().After(deadline) {
+				t.Fatalf("%d are still open", left)
+			}
+		}
 		took := time.Since(began)
 		after := s.live() // while their cards are drawn anew
 		grown := (int64(peak) - int64(heap)) >> 20
