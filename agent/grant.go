@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"countersign/approvals"
@@ -32,9 +33,10 @@ func GrantWishes(g *approvals.Grant, everywhere string, now time.Time) []Wish {
 }
 
 // grantFor finds a standing grant for a call that would wait for people; nil when there
-// is none. What cannot be looked up is no grant.
-func (w *worker) grantFor(ctx context.Context, p Passed) *approvals.Grant {
-	if w.a.Grants == nil || p.Refusal != nil || p.Ruling.Outcome != policy.Ask || p.Ruling.Personal {
+// is none. What cannot be looked up is no grant, and nobody repeats under one what may
+// have happened already: that is on a card.
+func (w *worker) grantFor(ctx context.Context, s *Step, p Passed) *approvals.Grant {
+	if w.a.Grants == nil || p.Refusal != nil || p.Ruling.Outcome != policy.Ask || p.Ruling.Personal || w.unknownBefore(s) {
 		return nil
 	}
 	live, err := w.a.Grants.LiveGrants(ctx, p.Spec.Name)
@@ -53,6 +55,13 @@ func (w *worker) grantFor(ctx context.Context, p Passed) *approvals.Grant {
 		}
 	}
 	return nil
+}
+
+// unknownBefore says that the outcome of an earlier call like this one is not known.
+func (w *worker) unknownBefore(s *Step) bool {
+	return slices.ContainsFunc(w.steps, func(e Step) bool {
+		return e.N < s.N && e.State == StepUncertain && e.Fingerprint == s.Fingerprint
+	})
 }
 
 // mayStillGive says that the giver could approve such a call of this run today.
@@ -75,7 +84,7 @@ func (w *worker) underGrant(ctx context.Context, s *Step) error {
 	if p.Refusal != nil {
 		return w.refuseNow(ctx, s, p.Refusal)
 	}
-	g := w.grantFor(ctx, p)
+	g := w.grantFor(ctx, s, p)
 	if g == nil {
 		return w.askAfterAll(ctx, s, p)
 	}

@@ -134,7 +134,7 @@ func (w *worker) gate(ctx context.Context, s *Step, asker policy.Person, c *Chan
 		}
 		return
 	}
-	if g := w.grantFor(ctx, passed); g != nil {
+	if g := w.grantFor(ctx, s, passed); g != nil {
 		s.State, s.Grant, s.GrantBy = StepAllowed, g.ID, g.Giver
 		return
 	}

@@ -100,6 +100,9 @@ func (b *Bot) submittedBundle(ctx context.Context, p *pressed, meta card.ModalMe
 		return b.formNotSaved(p, err)
 	}
 	live := unchanged(cases, meta.Calls)
+	if len(cases) == 0 { // the run was forgotten while the form was open
+		return respond("update", b.Card.SettledModal(nil, map[string]string{"reason": reasonOf(p.View)}, lang))
+	}
 	if len(live) == 0 {
 		return respond("update", b.Card.SettledModal(&cases[0], map[string]string{"reason": reasonOf(p.View)}, lang))
 	}

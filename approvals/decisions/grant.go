@@ -18,9 +18,11 @@ import (
 // Grants keeps standing grants. internal/store implements it.
 type Grants interface {
 	agent.Grants
-	// StartGrant stores a grant: agent.ErrSettled when it is there already, ErrLocked
-	// when its giver is locked.
-	StartGrant(ctx context.Context, g approvals.Grant, wishes []agent.Wish, entries []audit.Entry) error
+	// Grant reads one standing grant: agent.ErrNotFound when there is none.
+	Grant(ctx context.Context, id string) (*approvals.Grant, error)
+	// StartGrant stores a grant: agent.ErrSettled when it is there already, ErrLocked when
+	// its giver is locked, agent.ErrMoved when its card is no longer of that version.
+	StartGrant(ctx context.Context, g approvals.Grant, card int64, wishes []agent.Wish, entries []audit.Entry) error
 	// EndGrant writes the end of an open grant: agent.ErrSettled when it is not open.
 	EndGrant(ctx context.Context, g approvals.Grant, wishes []agent.Wish, entries []audit.Entry) error
 }
@@ -46,6 +48,15 @@ func (d *Door) Give(ctx context.Context, t Giving) (Outcome, error) {
 	if err != nil {
 		return d.refuse(ctx, t.Attempt, nil, "cannot_check", "")
 	}
+	for range tries {
+		if out, err := d.giveOnce(ctx, t, person); !errors.Is(err, agent.ErrMoved) {
+			return out, err
+		}
+	}
+	return Outcome{}, fmt.Errorf("give a standing grant on %s: too many people at once", t.Approval)
+}
+
+func (d *Door) giveOnce(ctx context.Context, t Giving, person policy.Person) (Outcome, error) {
 	c, err := d.Store.Case(ctx, t.Approval)
 	if errors.Is(err, agent.ErrNotFound) {
 		return d.refuse(ctx, t.Attempt, nil, "unknown", "")
@@ -59,7 +70,7 @@ func (d *Door) Give(ctx context.Context, t Giving) (Outcome, error) {
 	g := d.grant(t, c)
 	e := d.grantEntry(&g, "grant.opened", t.Who, g.Via)
 	e.Run, e.Step = c.Run.ID, c.Step.N
-	err = d.Grants.StartGrant(ctx, g, d.grantWishes(&g), []audit.Entry{e})
+	err = d.Grants.StartGrant(ctx, g, c.Approval.Version, d.grantWishes(&g), []audit.Entry{e})
 	switch {
 	case errors.Is(err, agent.ErrSettled):
 		return Outcome{Case: c}, nil // the same press, once more
@@ -73,10 +84,10 @@ func (d *Door) Give(ctx context.Context, t Giving) (Outcome, error) {
 
 func (d *Door) objectionToGiving(t Giving, c *Case, person policy.Person) (code, detail string) {
 	a := &c.Approval
-	needs := a.Needs()
+	needs := a.Current().Requirement // as it will be for the next call: nobody has been called to it late
 	r := needs.MayDecide(person, append(a.Requesters(), c.Run.Asker))
 	switch {
-	case d.Bounds.Count == 0 || !a.Grantable():
+	case d.Bounds.Count == 0 || !a.Grantable() || c.Step.State == agent.StepUncertain:
 		return "no_grant", ""
 	case t.Revision != a.Revision || t.Digest != a.Current().Digest:
 		return "stale", ""

@@ -102,9 +102,17 @@ func (d *Door) Safe(s *agent.Step) time.Time {
 	return s.StartedAt.Add(timeout + d.Lease)
 }
 
-// needsOf is what countersigning the step takes: what its card said, or the
-// policy's default for a call that had none. It fills in the step's approval.
+// needsOf is what countersigning the step takes: what its card said, or that of the
+// standing grant under which it ran, or the policy's default for a call that had
+// neither. It fills in the step's approval.
 func (d *Door) needsOf(ctx context.Context, c *Case) (policy.Requirement, error) {
+	if c.Step.Approval == "" && c.Step.Grant != "" {
+		g, err := d.Grants.Grant(ctx, c.Step.Grant)
+		if err != nil {
+			return policy.Requirement{}, fmt.Errorf("read the grant %s: %w", c.Step.Grant, err)
+		}
+		return g.Requirement, nil
+	}
 	if c.Step.Approval == "" {
 		return d.Gate.Policy().Default, nil
 	}

@@ -68,8 +68,8 @@ func (p *Policy) Judge(q Question) Ruling {
 	if r.Outcome == Run && q.Spec.Egress && len(q.Read) > 0 && r.Needs.Rule == "" {
 		r = Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Why: "it sends data out and the run has read " + q.Read[0]}
 	}
-	if q.Spec.Egress && len(q.Read) > 0 && r.Needs.Rule == "" {
-		r.Personal = true
+	if q.Spec.Egress && len(q.Read) > 0 {
+		r.Personal = true // a rule may say who decides, but not that nobody looks
 	}
 	if r.Outcome == Ask && len(r.Needs.Approvers) == 0 {
 		return Ruling{Outcome: Deny, Risk: r.Risk, Why: "no approvers are configured (approvals.approvers), so nobody could countersign it"}

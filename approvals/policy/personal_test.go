@@ -16,7 +16,8 @@ func TestPersonalRulings(t *testing.T) {
 	post := tools.Spec{Name: "post", Risk: tools.High, Effects: true, Egress: true}
 	refund := tools.Spec{Name: "refund", Risk: tools.High, Effects: true}
 	rule := Rule{Name: "rules[0]", Tool: "refund", When: "args.amount <= 20.0", Risk: tools.Medium, AtMost: &AtMost{Count: 1, Within: time.Hour}}
-	rules, err := NewRules([]Rule{rule})
+	mail := tools.Spec{Name: "mail", Risk: tools.High, Effects: true, Egress: true}
+	rules, err := NewRules([]Rule{rule, {Name: "rules[1]", Tool: "mail", Approvers: []string{"finance"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,6 +30,7 @@ func TestPersonalRulings(t *testing.T) {
 		"the same before it":              {Question{Spec: post, Asker: ana}, false},
 		"a plain HIGH call":               {Question{Spec: refund, Args: json.RawMessage(`{"amount":50}`), Asker: ana}, false},
 		"a rule that cannot be evaluated": {Question{Spec: refund, Args: json.RawMessage(`{}`), Asker: ana}, true},
+		"a rule of its own says who decides, not that nobody looks": {Question{Spec: mail, Asker: ana, Read: []string{"crm"}}, true},
 	} {
 		if r := p.Judge(c.q); r.Outcome != Ask || r.Personal != c.want {
 			t.Errorf("%s: %s, personal %v", name, r.Outcome, r.Personal)

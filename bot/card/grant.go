@@ -55,12 +55,14 @@ func (p pen) granted(g *approvals.Grant) string {
 		}
 		said += p.say("gap") + p.say("grant.fields", "names", p.list(names))
 	}
-	switch g.State {
-	case approvals.GrantRevoked:
+	switch {
+	case g.State == approvals.GrantRevoked && g.By.Zero():
+		said += "\n" + p.say("grant.operator", "when", moment(g.SettledAt))
+	case g.State == approvals.GrantRevoked:
 		said += "\n" + p.say("grant.revoked", "who", person(g.By), "when", moment(g.SettledAt))
-	case approvals.GrantEnded:
+	case g.State == approvals.GrantEnded:
 		said += "\n" + p.say("grant.ended", "when", moment(g.SettledAt))
-	case approvals.GrantVoid:
+	case g.State == approvals.GrantVoid:
 		said += "\n" + p.say("grant.void", "when", moment(g.SettledAt))
 	}
 	return said

@@ -60,6 +60,10 @@ type grantsRevokeCmd struct {
 // Run takes a standing grant back. It works while approvals.cli is false: what needs
 // a card again decides nothing.
 func (c *grantsRevokeCmd) Run(e *env) error {
+	cfg, err := e.load()
+	if err != nil {
+		return err
+	}
 	return e.operate(func(o *app.Operator) error {
 		all, err := o.Store.AllGrants(e.ctx)
 		if err != nil {
@@ -76,7 +80,8 @@ func (c *grantsRevokeCmd) Run(e *env) error {
 			return fmt.Errorf("describe the grant: %w", err)
 		}
 		entry := audit.Entry{At: now, Kind: "grant.revoked", Approval: g.Approval, Via: via(), Data: string(data)}
-		err = o.Store.EndGrant(e.ctx, g, agent.GrantWishes(&g, "", now), []audit.Entry{entry})
+		wishes := append(agent.GrantWishes(&g, string(cfg.Slack.ApprovalsChannel), now), agent.PeopleWish(&approvals.Approval{ID: g.Approval}, now))
+		err = o.Store.EndGrant(e.ctx, g, wishes, []audit.Entry{entry})
 		if errors.Is(err, agent.ErrSettled) {
 			return fault.New(fault.Conflict, "The standing grant is over already.")
 		}

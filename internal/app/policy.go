@@ -22,7 +22,7 @@ func policyOf(c *config.Config) (*policy.Policy, error) {
 			SelfApproval: c.Approvals.SelfApproval, EditApproves: c.Approvals.EditApproves, StepUp: stepUp(c.Approvals.StepUp), BreakGlass: c.Approvals.BreakGlass,
 		},
 	}
-	stamp, err := json.Marshal([]any{c.Roles, c.Rules, c.Approvals})
+	stamp, err := json.Marshal([]any{c.Roles, c.Rules, c.Approvals, c.Tools})
 	if err != nil {
 		return nil, fmt.Errorf("stamp the policy: %w", err)
 	}

@@ -46,8 +46,8 @@ func (m *Mortal) Answer(ctx context.Context, r approvals.Review, wishes []agent.
 }
 
 // StartGrant is a commit.
-func (m *Mortal) StartGrant(ctx context.Context, g approvals.Grant, wishes []agent.Wish, e []audit.Entry) error {
-	return m.commit(func() error { return m.Ports.StartGrant(ctx, g, wishes, e) })
+func (m *Mortal) StartGrant(ctx context.Context, g approvals.Grant, card int64, wishes []agent.Wish, e []audit.Entry) error {
+	return m.commit(func() error { return m.Ports.StartGrant(ctx, g, card, wishes, e) })
 }
 
 // EndGrant is a commit.

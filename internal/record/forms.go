@@ -99,6 +99,8 @@ type stepForm struct {
 	Question    string          `json:"question,omitempty"`
 	Sources     []string        `json:"sources,omitempty"`
 	Approval    string          `json:"approval,omitempty"`
+	Grant       string          `json:"grant,omitempty"`
+	GrantBy     *actorForm      `json:"grant_by,omitempty"`
 	Fingerprint string          `json:"fingerprint,omitempty"`
 	Outcome     string          `json:"outcome,omitempty"`
 	Attempts    int             `json:"attempts"`

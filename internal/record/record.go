@@ -83,7 +83,7 @@ func (m Mask) step(s *agent.Step) stepForm {
 		N: s.N, Turn: s.Turn, Tool: s.Tool, Risk: string(s.Risk), Effects: s.Effects, Private: s.Private, Thought: m(s.Thought), Raw: m(s.Raw),
 		Proposed: m.json(s.Proposed), State: string(s.State), Executed: m.json(s.Executed), Observation: m(s.Observation), Output: m(s.Output),
 		Summary: m(s.Summary), Effect: m(s.Effect), Code: s.Code, Question: m(s.Question), Sources: s.Sources, Approval: s.Approval,
-		Fingerprint: s.Fingerprint, Outcome: s.Outcome, Attempts: s.Attempts,
+		Grant: s.Grant, GrantBy: somebody(s.GrantBy), Fingerprint: s.Fingerprint, Outcome: s.Outcome, Attempts: s.Attempts,
 		ProposedAt: utc(s.ProposedAt), StartedAt: utc(s.StartedAt), EndedAt: utc(s.EndedAt),
 	}
 }

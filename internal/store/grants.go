@@ -103,13 +103,16 @@ func (s *Store) AllGrants(ctx context.Context) ([]approvals.Grant, error) {
 }
 
 // StartGrant implements decisions.Grants.
-func (s *Store) StartGrant(ctx context.Context, g approvals.Grant, wishes []agent.Wish, entries []audit.Entry) error {
+func (s *Store) StartGrant(ctx context.Context, g approvals.Grant, card int64, wishes []agent.Wish, entries []audit.Entry) error {
 	row, err := newGrantRow(&g)
 	if err != nil {
 		return err
 	}
 	err = s.transact(ctx, func(t *txn) error {
 		if err := t.free(g.Giver); err != nil {
+			return err
+		}
+		if err := t.stands(g.Approval, card); err != nil {
 			return err
 		}
 		if err := insert(t, row); err != nil {
@@ -121,6 +124,29 @@ func (s *Store) StartGrant(ctx context.Context, g approvals.Grant, wishes []agen
 		err = errors.Join(agent.ErrSettled, err)
 	}
 	return err
+}
+
+// stands takes an approval's row as it was read, so that nobody changes it before the commit.
+func (t *txn) stands(approval string, version int64) error {
+	n, err := t.changed("UPDATE approvals SET version = version WHERE id = ? AND version = ?", approval, version)
+	if err == nil && n != 1 {
+		err = agent.ErrMoved
+	}
+	return err
+}
+
+// Grant implements decisions.Grants.
+func (s *Store) Grant(ctx context.Context, id string) (*approvals.Grant, error) {
+	ctx, cancel := bound(ctx)
+	defer cancel()
+	all, err := grantsOf(s.read.WithContext(ctx).Where("id = ?", id))
+	if err == nil && len(all) == 0 {
+		err = agent.ErrNotFound
+	}
+	if err != nil {
+		return nil, translate(err)
+	}
+	return &all[0], nil
 }
 
 // EndGrant implements decisions.Grants.
@@ -138,18 +164,24 @@ func (s *Store) EndGrant(ctx context.Context, g approvals.Grant, wishes []agent.
 	})
 }
 
+// useGrant is the one statement that keeps two runs from sharing the last use. A grant
+// rests while nobody knows what became of a call under it, or of the one on its card.
+const useGrant = `UPDATE grants SET used = used + 1, state = CASE WHEN used + 1 >= most THEN 'ended' ELSE state END,
+	why = CASE WHEN used + 1 >= most THEN 'count' ELSE why END, settled_at = CASE WHEN used + 1 >= most THEN ? ELSE settled_at END
+	WHERE id = ? AND state = 'open' AND used < most AND ends_at > ?
+	AND NOT EXISTS (SELECT 1 FROM locks WHERE locks.team = grants.giver_team AND locks.user_id = grants.giver_user)
+	AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.grant_id = grants.id AND steps.grant_id <> '' AND steps.state = 'uncertain')
+	AND NOT EXISTS (SELECT 1 FROM approvals JOIN steps ON steps.run = approvals.run AND steps.n = approvals.step
+		WHERE approvals.id = grants.approval AND steps.state = 'uncertain') RETURNING *`
+
 // useGrants counts one use of each grant, unless it is over or its giver is locked. The
-// one statement is what keeps two runs from sharing the last use. The entries say
-// which grants are used up by that.
+// entries say which grants are used up by that.
 func (t *txn) useGrants(f *agent.Fence, uses []agent.GrantUse) ([]audit.Entry, error) {
 	var ended []audit.Entry
 	for _, u := range uses {
 		at := micros(f.Now)
 		var rows []grantRow
-		err := t.Raw(`UPDATE grants SET used = used + 1, state = CASE WHEN used + 1 >= most THEN 'ended' ELSE state END,
-			why = CASE WHEN used + 1 >= most THEN 'count' ELSE why END, settled_at = CASE WHEN used + 1 >= most THEN ? ELSE settled_at END
-			WHERE id = ? AND state = 'open' AND used < most AND ends_at > ?
-			AND NOT EXISTS (SELECT 1 FROM locks WHERE locks.team = grants.giver_team AND locks.user_id = grants.giver_user) RETURNING *`,
+		err := t.Raw(useGrant,
 			at, u.Grant, at).Scan(&rows).Error
 		if err != nil {
 			return nil, err

@@ -15,7 +15,8 @@ func (s *Store) MoveChannel(ctx context.Context, from, to string) error {
 		}{
 			{"UPDATE runs SET channel = ? WHERE channel = ?", []any{to, from}},
 			{"UPDATE approvals SET channel = ? WHERE channel = ?", []any{to, from}},
-			{"UPDATE deliveries SET channel = ?, subject = replace(subject, ?, ?) WHERE channel = ?", []any{to, "/card/" + from, "/card/" + to, from}},
+			{"UPDATE grants SET channel = ? WHERE channel = ?", []any{to, from}},
+			{"UPDATE deliveries SET channel = ?, subject = replace(subject, ?, ?) WHERE channel = ?", []any{to, "/" + from, "/" + to, from}},
 			{"UPDATE event_keys SET event_key = replace(event_key, ?, ?) WHERE event_key LIKE ?", []any{"/" + from + "/", "/" + to + "/", "%/" + from + "/%"}},
 		} {
 			if _, err := t.changed(c.statement, c.args...); err != nil {

@@ -9,7 +9,7 @@ import (
 
 // Forget removes what only serves to know a repetition, when it is older than an
 // instant: keys of events, clicks that have ended, payments that no budget counts any more,
-// and standing grants that are over. It says how many rows went.
+// and standing grants that are over and under which no call is kept. It says how many rows went.
 func (s *Store) Forget(ctx context.Context, before time.Time) (int64, error) {
 	keys, err := s.exec(ctx, "DELETE FROM event_keys WHERE at < ?", micros(before))
 	if err != nil {
@@ -23,7 +23,8 @@ func (s *Store) Forget(ctx context.Context, before time.Time) (int64, error) {
 	if err != nil {
 		return keys + clicks, err
 	}
-	grants, err := s.exec(ctx, "DELETE FROM grants WHERE settled_at > 0 AND settled_at < ?", micros(before))
+	grants, err := s.exec(ctx, `DELETE FROM grants WHERE settled_at > 0 AND settled_at < ?
+		AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.grant_id = grants.id AND steps.grant_id <> '')`, micros(before))
 	return keys + clicks + uses + grants, err
 }
 

@@ -35,8 +35,17 @@ func TestMigrationsArePaired(t *testing.T) {
 		}
 		return found
 	}
-	if diff := cmp.Diff(names(migrations.SQLite()), names(migrations.Postgres())); diff != "" {
+	both := names(migrations.SQLite())
+	if diff := cmp.Diff(both, names(migrations.Postgres())); diff != "" {
 		t.Error(diff)
+	}
+	seen := map[string]string{}
+	for _, name := range both {
+		number, _, ok := strings.Cut(name, "_")
+		if seen[number] != "" || !ok || len(number) != 5 {
+			t.Errorf("%s and %q have the same number, or none of five digits", name, seen[number])
+		}
+		seen[number] = name
 	}
 }
 
