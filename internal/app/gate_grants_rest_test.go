@@ -133,10 +133,10 @@ func TestStandingGrantIsVoidWithAnotherContract(t *testing.T) {
 // Who was called to a card late could not decide the next one, and gives no grant on it.
 func TestCalledLateGivesNoStandingGrant(t *testing.T) {
 	t.Parallel()
-	s, _ := granting(t, apptest.Options{Approvals: "approvals: {approvers: [manager], escalate: {after: 1s, to: [finance]}, grants: {count: 3, within: 1h}, sweep: 200ms}"})
+	s, _ := granting(t, apptest.Options{Approvals: "approvals: {approvers: [manager], escalate: {after: 1s, to: [finance]}, notify: dm, grants: {count: 3, within: 1h}, sweep: 200ms}"})
 	ask := s.asks("wipe thing-a")
 	card := s.card(ask)
-	s.Slack.ExpectUpdate(card, slacktest.Text("`finance`"))
+	s.direct(s.fin, slacktest.MetaHas("subject", "/asked/"))
 	s.pressesWhenThere(s.fin, card, "approval_approve")
 	s.answered(ask, "Done.")
 	s.Slack.ExpectUpdate(card, slacktest.Button("grant_open"))
