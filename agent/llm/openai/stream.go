@@ -58,7 +58,11 @@ func events(body []byte) func(func(string) bool) {
 
 var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-func isWhole(data string) bool { return data == streamEnd || json.Valid([]byte(data)) }
+// isWhole says that no further line can belong to the event: it is the end, JSON, or
+// nothing that becomes JSON with more.
+func isWhole(data string) bool {
+	return data == streamEnd || data != "" && !strings.ContainsAny(data[:1], "{[") || json.Valid([]byte(data))
+}
 
 // folding is a completion under construction.
 type folding struct {

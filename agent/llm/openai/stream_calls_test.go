@@ -86,5 +86,9 @@ func TestC20StreamedThoughtSignatureGoesBack(t *testing.T) {
 	if _, err := complete(t, m, answered(got.Calls[0], llm.Message{})); err != nil {
 		t.Fatal(err)
 	}
-	same(t, any(map[string]any{"google": map[string]any{"thought_signature": "s"}}), f.sentCall(1, 2)["extra_content"])
+	call := f.sentCall(1, 2)
+	same(t, any(map[string]any{"google": map[string]any{"thought_signature": "s"}}), call["extra_content"])
+	if _, ok := call[keyProviderID]; ok {
+		t.Error("the provider's id was sent back beside its signature")
+	}
 }

@@ -20,6 +20,7 @@ func TestStreamsAsTheyAreWritten(t *testing.T) {
 		{"a byte order mark", "\ufeffdata: " + a + "\n\ndata: " + b + "\n\ndata: " + finished + "\n\ndata: " + counted + "\n\n", "a b"},
 		{"no space after data", "data:" + a + "\n\ndata:" + b + "\n\ndata:" + finished + "\n\ndata:" + counted + "\n\ndata:[DONE]\n\n", "a b"},
 		{"no empty lines", "data: " + a + "\ndata: " + b + "\ndata: " + finished + "\ndata: " + counted + "\ndata: [DONE]\n", "a b"},
+		{"no empty lines, a sign of life, no reason", "data: " + a + "\ndata: ping\ndata: " + b + "\ndata: " + counted + "\ndata: [DONE]\n", "a b"},
 		{"an event of several lines", "data: {\"choices\":[\ndata: {\"delta\":{\"content\":\"a b\"},\ndata: \"finish_reason\":\"stop\"}]}\n\ndata: " + counted + "\n\n", "a b"},
 		{"two objects in one event", "data: " + a + b + "\n\ndata: " + finished + counted + "\n\n", "a b"},
 		{"signs of life", ": keep-alive\n\ndata: ping\n\n: x\ndata: " + a + "\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\ndata:\n\ndata: null\n\nretry: 3000\nid: 7\ndata: " + b + "\n\ndata: " + finished + "\n\ndata: " + counted + "\n\n", "a b"},
