@@ -107,6 +107,7 @@ type Counters struct {
 	Trouble  int  `json:"trouble,omitempty"`  // failed calls of the model in a row
 	Pruned   int  `json:"pruned,omitempty"`   // results of the turns up to here are sent shortened
 	Lapses   int  `json:"lapses,omitempty"`   // approvals that lapsed before they could be redeemed
+	Cut      bool `json:"cut,omitempty"`      // the last reply ended at the provider's limit, not where the model ended
 }
 
 // PlanItem is one item of the plan that the model keeps.

@@ -30,7 +30,7 @@ func (w *worker) think(ctx context.Context) (done bool, err error) {
 	}
 	w.spend(reply.Usage)
 	w.run.Counters.Trouble, w.run.Counters.Empty = 0, 0
-	w.run.Counters.Checking = false
+	w.run.Counters.Checking, w.run.Counters.Cut = false, reply.Cut
 	t := Turn{
 		Run: w.run.ID, N: len(w.turns) + 1, Notes: notes, Text: reply.Text, Reasoning: reply.Reasoning,
 		Extra: reply.Extra, Usage: reply.Usage, At: w.a.Now(),

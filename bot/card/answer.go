@@ -20,6 +20,9 @@ func (r *Renderer) Answer(w *agent.Work, at Where) Message {
 		m.Text, m.Blocks = own.Text, own.Blocks
 	} else {
 		m.Text, m.Blocks, m.Files = p.answer(&w.Run)
+		if w.Run.Counters.Cut {
+			m.Blocks = append(m.Blocks, note(p.say("answer.cut")))
+		}
 	}
 	p.results(&m, w.Run.Answer, at.Results)
 	m.Blocks = append(m.Blocks, slack.NewDividerBlock())

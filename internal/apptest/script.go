@@ -24,7 +24,8 @@ type Script struct {
 type Turn struct {
 	Text  string
 	Calls []Call
-	Read  int // tokens of the prompt that it counts; 0: a hundred
+	Read  int  // tokens of the prompt that it counts; 0: a hundred
+	Cut   bool // it ended at the limit of tokens
 	// From overrides the turn by what the request holds; nil: the turn as it is.
 	From func(r Request) Turn
 }
@@ -130,6 +131,9 @@ func (t Turn) reply(n int) map[string]any {
 	}
 	if calls != nil {
 		message["tool_calls"], reason = calls, "tool_calls"
+	}
+	if t.Cut {
+		reason = "length"
 	}
 	read := cmp.Or(t.Read, 100)
 	return map[string]any{
