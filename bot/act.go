@@ -70,7 +70,10 @@ func (b *Bot) act(ctx context.Context, c Click, thread string) error {
 	if err := b.Clicks.EndClick(ctx, c.ID, outcome, b.Now()); err != nil {
 		return fmt.Errorf("end click: %w", err)
 	}
-	if out.Refused == "" || c.Channel == "" {
+	if c.Channel == "" { // pressed on Home, which is drawn anew and has no place for a private sentence
+		return b.wishHome(ctx, c.Actor.User)
+	}
+	if out.Refused == "" {
 		return nil
 	}
 	lang := b.langOf(ctx, c.Actor.User)

@@ -40,6 +40,7 @@ type Config struct {
 	Clicks     Clicks
 	Views      Views
 	Marks      Marks
+	After      After
 	Directory  *Directory
 	Tools      *tools.Registry
 	Words      *words.Catalogue

@@ -3,6 +3,7 @@ package bot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"countersign/agent"
 	"countersign/approvals/decisions"
 	"countersign/approvals/policy"
+	"countersign/bot/card"
 )
 
 const mostOnHome = 20
@@ -33,11 +35,7 @@ func (b *Bot) deliverHome(ctx context.Context, d Delivery, user string) Receipt 
 	if err != nil {
 		return b.failed(d, "", err)
 	}
-	mine, err := b.waitingFor(ctx, person)
-	if err != nil {
-		return b.failed(d, "", err)
-	}
-	runs, err := b.Views.RunsOf(ctx, b.Self.Team, b.actor(user), mostOnHome)
+	home, err := b.homeOf(ctx, person)
 	if err != nil {
 		return b.failed(d, "", err)
 	}
@@ -46,11 +44,36 @@ func (b *Bot) deliverHome(ctx context.Context, d Delivery, user string) Receipt 
 		return Receipt{RetryAt: at}
 	}
 	defer leave()
-	view := b.Card.Home(mine, runs, b.where(b.langOf(ctx, user), ""))
+	view := b.Card.Home(home, b.where(b.langOf(ctx, user), ""))
 	if _, err := b.API.PublishViewContext(ctx, slack.PublishViewContextRequest{UserID: user, View: view}); err != nil {
 		return b.failed(d, methodHome, err)
 	}
 	return Receipt{Version: d.Version}
+}
+
+// homeOf reads what stands on a person's Home.
+func (b *Bot) homeOf(ctx context.Context, person policy.Person) (h card.Home, err error) {
+	if h.Waiting, err = b.waitingFor(ctx, person); err != nil {
+		return h, err
+	}
+	if h.Reviews, err = b.reviewsFor(ctx, person); err != nil {
+		return h, err
+	}
+	if h.Granting, err = b.After.Granting(ctx, b.Self.Team, person.Actor, mostOnHome); err != nil {
+		return h, err
+	}
+	h.Reader = person.Actor
+	h.Runs, err = b.Views.RunsOf(ctx, b.Self.Team, person.Actor, mostOnHome)
+	return h, err
+}
+
+// reviewsFor lists what others approved alone and this person may look at.
+func (b *Bot) reviewsFor(ctx context.Context, person policy.Person) ([]decisions.Case, error) {
+	all, err := b.After.Unreviewed(ctx, b.Self.Team, 5*mostOnHome)
+	return slices.DeleteFunc(all, func(c decisions.Case) bool {
+		a := &c.Approval
+		return a.ActedAlone(person.Actor) || a.Needs().MayDecide(person, a.Requesters()) != nil
+	}), err
 }
 
 // waitingFor lists the approvals that a person may decide, soonest expiry first.

@@ -64,6 +64,14 @@ type Receipt struct {
 	Wishes   []agent.Wish // what follows it, asked for in the same commit
 }
 
+// After reads what is left to do when an approval has been given.
+type After interface {
+	// Unreviewed lists approvals that one person gave alone and nobody looked at, oldest first.
+	Unreviewed(ctx context.Context, installation string, n int) ([]decisions.Case, error)
+	// Granting lists approvals with an open standing grant of that person's, oldest first.
+	Granting(ctx context.Context, installation string, giver policy.Actor, n int) ([]decisions.Case, error)
+}
+
 // Places keeps up with what happens to channels.
 type Places interface {
 	// MoveChannel gives everything of a channel its new id.

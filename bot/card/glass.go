@@ -51,9 +51,13 @@ func (r *Renderer) Review(c *decisions.Case, w Where) Message {
 
 func (p pen) reviewOpen(m Message, a *approvals.Approval) Message {
 	m.Blocks = append(m.Blocks, note(p.say("review.open", "roles", p.roles(a.Needs().Approvers), "who", person(a.Review.Actor))),
-		actions("review", button("review_ok", p.say("button.reviewed"), value(a)).WithStyle(slack.StylePrimary),
-			button("review_concern", p.say("button.concern"), value(a)).WithStyle(slack.StyleDanger)))
+		p.reviewButtons("review", a))
 	return m
+}
+
+func (p pen) reviewButtons(block string, a *approvals.Approval) slack.Block {
+	return actions(block, button("review_ok", p.say("button.reviewed"), value(a)).WithStyle(slack.StylePrimary),
+		button("review_concern", p.say("button.concern"), value(a)).WithStyle(slack.StyleDanger))
 }
 
 // ReviewModal asks for the words that go with a look at what one person did alone. A

@@ -309,7 +309,8 @@ func TestHomeAndHelp(t *testing.T) {
 	}
 	for _, lang := range []string{"en", "zh"} {
 		for name, v := range map[string]slack.HomeTabViewRequest{
-			"home": r.Home([]decisions.Case{*refund(t), *second}, runs, where(lang)), "home-empty": r.Home(nil, nil, where(lang)),
+			"home": r.Home(card.Home{Waiting: []decisions.Case{*refund(t), *second}, Runs: runs}, where(lang)), "home-empty": r.Home(card.Home{}, where(lang)),
+			"home-after": r.Home(card.Home{Reader: ben, Reviews: []decisions.Case{*alone(t)}, Granting: []decisions.Case{*granting(t)}}, where(lang)),
 		} {
 			if err := card.CheckHome(v); err != nil {
 				t.Error(err)

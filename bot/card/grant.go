@@ -32,15 +32,19 @@ func (p pen) grants(c *decisions.Case) []slack.Block {
 		g := &all[i]
 		out = append(out, section(p.granted(g)))
 		if g.State == approvals.GrantOpen {
-			v := value(a)
-			v.Grant = g.ID
-			out = append(out, actions(fmt.Sprintf("grant-%d", i), button("grant_revoke", p.say("button.revoke"), v).WithStyle(slack.StyleDanger)))
+			out = append(out, p.revokeButton(fmt.Sprintf("grant-%d", i), a, g))
 		}
 	}
 	if p.r.Grants.Count > 0 && a.Grantable() {
 		out = append(out, actions("grant", button("grant_open", p.say("button.grant"), value(a))))
 	}
 	return out
+}
+
+func (p pen) revokeButton(block string, a *approvals.Approval, g *approvals.Grant) slack.Block {
+	v := value(a)
+	v.Grant = g.ID
+	return actions(block, button("grant_revoke", p.say("button.revoke"), v).WithStyle(slack.StyleDanger))
 }
 
 // granted says what a standing grant is for, and what became of it.

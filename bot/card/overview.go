@@ -7,7 +7,9 @@ import (
 	"github.com/slack-go/slack"
 
 	"countersign/agent"
+	"countersign/approvals"
 	"countersign/approvals/decisions"
+	"countersign/approvals/policy"
 	"countersign/bot/slacktext"
 	"countersign/tools"
 )
@@ -63,11 +65,22 @@ func firstSentence(s string) string {
 const (
 	mostWaiting = 25
 	mostRuns    = 15
+	mostAfter   = 6 // reviews, and grants: of each
 )
 
-// Home draws a person's Home tab: what waits for them, and their runs.
-func (r *Renderer) Home(waiting []decisions.Case, runs []agent.Run, at Where) slack.HomeTabViewRequest {
+// Home is what stands on a person's Home tab.
+type Home struct {
+	Reader   policy.Actor
+	Waiting  []decisions.Case // that they may decide
+	Reviews  []decisions.Case // that others gave alone and they may look at
+	Granting []decisions.Case // with an open standing grant of theirs
+	Runs     []agent.Run
+}
+
+// Home draws a person's Home tab: what waits for them, what they let through, and their runs.
+func (r *Renderer) Home(h Home, at Where) slack.HomeTabViewRequest {
 	p := r.pen(at.Lang)
+	waiting, runs := h.Waiting, h.Runs
 	out := []slack.Block{slack.NewHeaderBlock(plain(p.say("home.waiting"), maxHeading))}
 	if len(waiting) == 0 {
 		out = append(out, note(p.say("home.nothing")))
@@ -75,6 +88,8 @@ func (r *Renderer) Home(waiting []decisions.Case, runs []agent.Run, at Where) sl
 	for i := range waiting[:min(len(waiting), mostWaiting)] {
 		out = append(out, p.homeCase(&waiting[i])...)
 	}
+	out = append(out, p.homeReviews(h.Reviews)...)
+	out = append(out, p.homeGrants(h.Granting, h.Reader)...)
 	out = append(out, slack.NewHeaderBlock(plain(p.say("home.runs"), maxHeading)))
 	if len(runs) == 0 {
 		out = append(out, note(p.say("home.noruns")))
@@ -96,6 +111,39 @@ func (p pen) homeCase(c *decisions.Case) []slack.Block {
 	return []slack.Block{section(said), actions("decide-"+slacktext.Truncate(a.ID, 200),
 		button("approval_show", p.say("button.show"), value).WithStyle(slack.StylePrimary),
 		button("approval_reject", p.say("button.reject"), value).WithStyle(slack.StyleDanger))}
+}
+
+// homeReviews are what others approved alone, for the person's look.
+func (p pen) homeReviews(reviews []decisions.Case) []slack.Block {
+	if len(reviews) == 0 {
+		return nil
+	}
+	out := []slack.Block{slack.NewHeaderBlock(plain(p.say("home.reviews"), maxHeading))}
+	for i := range reviews[:min(len(reviews), mostAfter)] {
+		a := &reviews[i].Approval
+		out = append(out, section(p.say("review.title", "who", person(a.Review.Actor), "tool", code(a.Tool), "risk", p.risk(a.Risk), "when", moment(a.Review.OpenedAt))),
+			p.reviewButtons("review-"+slacktext.Truncate(a.ID, 200), a))
+	}
+	return out
+}
+
+// homeGrants are the open standing grants that the person gave.
+func (p pen) homeGrants(granting []decisions.Case, giver policy.Actor) []slack.Block {
+	var out []slack.Block
+	for i := range granting {
+		a := &granting[i].Approval
+		for k := range a.Grants {
+			g := &a.Grants[k]
+			if g.State != approvals.GrantOpen || g.Giver != giver || len(out) >= 2*mostAfter {
+				continue
+			}
+			out = append(out, section(p.title(&granting[i])+"\n"+p.granted(g)), p.revokeButton("grant-"+g.ID, a, g))
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return append([]slack.Block{slack.NewHeaderBlock(plain(p.say("home.grants"), maxHeading))}, out...)
 }
 
 func (p pen) homeRun(r *agent.Run) []slack.Block {

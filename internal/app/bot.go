@@ -25,7 +25,7 @@ func (a *edition) wireBot(_ context.Context) error {
 		Private: func(tool string) bool { t, ok := a.registry.Get(tool); return ok && t.Spec().Private },
 	}
 	a.bot = bot.New(bot.Config{
-		API: a.slack.edge.API, Self: a.slack.self, Agent: a.agent, Door: a.door, Outbox: a.ports, Places: a.ports, Clicks: a.ports, Views: a.ports, Marks: a.ports,
+		API: a.slack.edge.API, Self: a.slack.self, Agent: a.agent, Door: a.door, Outbox: a.ports, Places: a.ports, Clicks: a.ports, Views: a.ports, Marks: a.ports, After: a.ports,
 		Directory: a.people, Tools: a.registry, Words: catalogue, Card: renderer, Now: a.now, Logger: a.log, Owner: a.owner,
 		Channels: idsOf(a.cfg.Slack.Channels), Cards: string(a.cfg.Slack.ApprovalsChannel), Notify: a.cfg.Approvals.Notify == "dm", AllReplies: a.cfg.Slack.ThreadReplies == "all", Language: a.cfg.Slack.Language, Gaps: a.gaps(), Lease: a.deliveryLease(),
 	})

@@ -20,5 +20,6 @@ type Ports interface {
 	bot.Places
 	bot.Views
 	bot.Marks
+	bot.After
 	queue.Leases
 }

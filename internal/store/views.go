@@ -11,13 +11,12 @@ import (
 	"countersign/approvals/policy"
 )
 
-// Waiting implements bot.Views.
-func (s *Store) Waiting(ctx context.Context, installation string, n int) ([]decisions.Case, error) {
+// cases reads approvals with what they are about.
+func (s *Store) cases(ctx context.Context, find func(tx *gorm.DB) *gorm.DB) ([]decisions.Case, error) {
 	var out []decisions.Case
 	err := s.snapshot(ctx, func(tx *gorm.DB) error {
 		var rows []approvalRow
-		err := tx.Where("state = ? AND run IN (SELECT id FROM runs WHERE installation = ?)", string(approvals.Pending), installation).
-			Order("expires_at, id").Limit(n).Find(&rows).Error
+		err := find(tx).Find(&rows).Error
 		if err != nil {
 			return err
 		}
@@ -27,19 +26,35 @@ func (s *Store) Waiting(ctx context.Context, installation string, n int) ([]deci
 	return out, err
 }
 
+const ofInstallation = "run IN (SELECT id FROM runs WHERE installation = ?)"
+
+// Waiting implements bot.Views.
+func (s *Store) Waiting(ctx context.Context, installation string, n int) ([]decisions.Case, error) {
+	return s.cases(ctx, func(tx *gorm.DB) *gorm.DB {
+		return tx.Where("state = ? AND "+ofInstallation, string(approvals.Pending), installation).Order("expires_at, id").Limit(n)
+	})
+}
+
 // Bundle implements bot.Marks.
 func (s *Store) Bundle(ctx context.Context, run string, first int) ([]decisions.Case, error) {
-	var out []decisions.Case
-	err := s.snapshot(ctx, func(tx *gorm.DB) error {
-		var rows []approvalRow
-		err := tx.Where("run = ? AND bundle = ?", run, first).Order("step, opened_at, id").Find(&rows).Error
-		if err != nil {
-			return err
-		}
-		out, err = loadCases(tx, rows)
-		return err
+	return s.cases(ctx, func(tx *gorm.DB) *gorm.DB {
+		return tx.Where("run = ? AND bundle = ?", run, first).Order("step, opened_at, id")
 	})
-	return out, err
+}
+
+// Unreviewed implements bot.After.
+func (s *Store) Unreviewed(ctx context.Context, installation string, n int) ([]decisions.Case, error) {
+	return s.cases(ctx, func(tx *gorm.DB) *gorm.DB {
+		return tx.Where("id IN (SELECT approval FROM reviews WHERE state = 'open') AND "+ofInstallation, installation).Order("opened_at, id").Limit(n)
+	})
+}
+
+// Granting implements bot.After.
+func (s *Store) Granting(ctx context.Context, installation string, giver policy.Actor, n int) ([]decisions.Case, error) {
+	return s.cases(ctx, func(tx *gorm.DB) *gorm.DB {
+		return tx.Where("id IN (SELECT approval FROM grants WHERE state = 'open' AND giver_team = ? AND giver_user = ?) AND "+ofInstallation,
+			giver.Team, giver.User, installation).Order("opened_at, id").Limit(n)
+	})
 }
 
 // RunsOf implements bot.Views.
