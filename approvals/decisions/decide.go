@@ -13,6 +13,7 @@ import (
 	"countersign/approvals"
 	"countersign/approvals/policy"
 	"countersign/internal/audit"
+	"countersign/internal/seal"
 	"countersign/tools"
 )
 
@@ -21,6 +22,7 @@ type Config struct {
 	Store     Store
 	Care      Care
 	Factors   Factors
+	Box       seal.Box // opens the secrets of one-time codes
 	Reviews   Reviews
 	Grants    Grants
 	Bounds    GrantBounds // of standing grants

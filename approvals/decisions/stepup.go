@@ -13,23 +13,21 @@ import (
 
 	"countersign/agent"
 	"countersign/approvals/policy"
+	"countersign/internal/seal"
 )
 
 // Factors keeps second proofs. internal/store implements it.
 type Factors interface {
-	// TryCode counts one try of a person's code and gives what it is checked against:
-	// agent.ErrNotFound when the person is not enrolled, ErrLocked when the tries are
-	// used up. Counting comes first, so that no number of tries at once finds more.
-	TryCode(ctx context.Context, who policy.Actor, most int) (Factor, error)
+	// Secret gives what a person's codes are checked against, as it was sealed:
+	// agent.ErrNotFound when the person is not enrolled.
+	Secret(ctx context.Context, who policy.Actor) (sealed string, err error)
+	// TryCode counts one try of a person's code and gives the number of tries, this one
+	// included: ErrLocked when they are used up. Counting comes before checking, so that
+	// no number of tries at once finds more.
+	TryCode(ctx context.Context, who policy.Actor, most int) (tries int, err error)
 	// UseCode marks a time step as used and forgets the tries; false when it, or a
 	// later one, was used before.
 	UseCode(ctx context.Context, who policy.Actor, step int64) (bool, error)
-}
-
-// Factor is what a code is checked against.
-type Factor struct {
-	Secret string // base32
-	Tries  int    // with this one
 }
 
 const (
@@ -41,16 +39,18 @@ const (
 // Prove checks a one-time code: "" when it is right, else a key of the message
 // catalogue. The last wrong try locks the person, as loudly as a disowned decision.
 func (d *Door) Prove(ctx context.Context, who policy.Actor, code string) (refusal string, err error) {
-	f, err := d.Factors.TryCode(ctx, who, mostTries)
+	secret, refusal, err := d.secretOf(ctx, who)
+	if refusal != "" || err != nil {
+		return refusal, err
+	}
+	tries, err := d.Factors.TryCode(ctx, who, mostTries)
 	switch {
-	case errors.Is(err, agent.ErrNotFound):
-		return "code_unenrolled", nil
 	case errors.Is(err, ErrLocked):
 		return "locked", nil
 	case err != nil:
-		return "", fmt.Errorf("read the second proof of %s: %w", who.User, err)
+		return "", fmt.Errorf("count a try of %s: %w", who.User, err)
 	}
-	step, err := matching(f.Secret, code, d.Now())
+	step, err := matching(secret, code, d.Now())
 	if err != nil {
 		return "", fmt.Errorf("the second proof of %s cannot be used; enroll them again", who.User)
 	}
@@ -63,7 +63,7 @@ func (d *Door) Prove(ctx context.Context, who policy.Actor, code string) (refusa
 			return "", nil
 		}
 	}
-	if f.Tries < mostTries {
+	if tries < mostTries {
 		return "code_wrong", nil
 	}
 	if err := d.lock(ctx, who, fmt.Sprintf("%d wrong codes", mostTries), nil); err != nil {
@@ -71,6 +71,35 @@ func (d *Door) Prove(ctx context.Context, who policy.Actor, code string) (refusa
 	}
 	return "locked", d.voidStanding(ctx, who)
 }
+
+// secretOf gives what a person's codes are checked against, or why it cannot. That it
+// cannot be read is no try: it is not the person's fault.
+func (d *Door) secretOf(ctx context.Context, who policy.Actor) (secret, refusal string, err error) {
+	sealed, err := d.Factors.Secret(ctx, who)
+	switch {
+	case errors.Is(err, agent.ErrNotFound):
+		return "", "code_unenrolled", nil
+	case err != nil:
+		return "", "", fmt.Errorf("read the second proof of %s: %w", who.User, err)
+	}
+	if secret, err = OpenSecret(d.Box, who, sealed); err != nil {
+		d.Logger.ErrorContext(ctx, "the second proof of a person cannot be read; `countersign doctor` says what to do", "user", who.User, "error", err)
+		return "", "code_unreadable", nil
+	}
+	return secret, "", nil
+}
+
+// SealSecret seals what a person's codes are checked against, for that person alone.
+func SealSecret(b seal.Box, who policy.Actor, secret string) (string, error) {
+	return b.Seal(secret, ownerOf(who))
+}
+
+// OpenSecret gives it back.
+func OpenSecret(b seal.Box, who policy.Actor, sealed string) (string, error) {
+	return b.Open(sealed, ownerOf(who))
+}
+
+func ownerOf(who policy.Actor) string { return "one-time code of " + who.Team + "/" + who.User }
 
 // matching gives the time step whose code this is; 0 when there is none.
 func matching(secret, code string, now time.Time) (int64, error) {

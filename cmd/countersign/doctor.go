@@ -16,7 +16,6 @@ import (
 	"countersign/internal/fault"
 	"countersign/internal/manifest"
 	"countersign/internal/queue"
-	"countersign/internal/store"
 	"countersign/tools"
 )
 
@@ -79,7 +78,7 @@ func (e *env) subject(cfg *config.Config) (*doctor.Subject, func(), error) {
 	s := &doctor.Subject{
 		Config: cfg, Scopes: m.ScopeNames(), Now: e.now, MaxSkew: queue.DefaultLease / 4, Running: running(e.ctx, cfg.HTTP.Addr),
 		Database: func(ctx context.Context) (doctor.Database, error) {
-			return app.OpenExisting(ctx, store.Config{URL: cfg.Database.URL.Reveal(), Now: e.now, Logger: e.log})
+			return app.Examine(ctx, cfg, opt)
 		},
 	}
 	if !cfg.Slack.BotToken.IsZero() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"countersign/approvals/policy"
 	"countersign/internal/app"
 	"countersign/internal/audit"
 	"countersign/internal/config"
@@ -32,12 +33,44 @@ func (c *migrateCmd) Run(e *env) error {
 			return err
 		}
 	}
+	if err := e.sealCodes(s, cfg); err != nil {
+		return err
+	}
 	version, _, err := s.SchemaVersion(e.ctx)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(e.out, "The %s database is at schema %d.\n", databaseKind(cfg), version)
 	return nil
+}
+
+// sealCodes seals the secrets of one-time codes that are not under the present key.
+func (e *env) sealCodes(s *store.Store, cfg *config.Config) error {
+	codes, err := app.SealCodes(e.ctx, s, cfg, audit.Entry{At: e.now(), Via: via()})
+	if err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		who  []policy.Actor
+		said string
+	}{
+		{codes.Sealed, "Sealed with approvals.totp_key: the secret of one-time codes of %s.\n"},
+		{codes.Plain, "Not sealed, because approvals.totp_key is not set: the secret of one-time codes of %s.\n"},
+		{codes.Lost, "Cannot be opened with the configured keys: the secret of one-time codes of %s.\n"},
+	} {
+		if len(part.who) > 0 {
+			fmt.Fprintf(e.out, part.said, userIDs(part.who))
+		}
+	}
+	return nil
+}
+
+func userIDs(people []policy.Actor) string {
+	var out []string
+	for _, p := range people {
+		out = append(out, p.User)
+	}
+	return strings.Join(out, ", ")
 }
 
 // move copies the other database under its lock, so that nobody works on it meanwhile.

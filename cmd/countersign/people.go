@@ -28,7 +28,7 @@ func (c *enrollCmd) Run(e *env) error {
 			return fmt.Errorf("make a secret: %w", err)
 		}
 		entry := audit.Entry{At: e.now(), Kind: "person.enrolled", Team: who.Team, User: who.User, Via: via(), Data: "{}"}
-		if err := o.Store.Enroll(e.ctx, who, key.Secret(), entry); err != nil {
+		if err := o.Enroll(e.ctx, who, key.Secret(), entry); err != nil {
 			return err
 		}
 		fmt.Fprintf(e.out, "Give this to %s alone, over a way that nobody else reads; it is not shown again.\nAn earlier one no longer counts.\n\n%s\n\nsecret: %s\n", who.User, key.URL(), key.Secret())

@@ -12,6 +12,8 @@ import (
 func TestPeopleAreEnrolledLockedAndUnlocked(t *testing.T) {
 	t.Parallel()
 	d, _, _ := waiting(t, apptest.Options{})
+	d.fails("openssl rand -base64 32", "approvals", "enroll", "U0MGR")
+	d.write(strings.Replace(d.text, "approvals: {", `approvals: {totp_key: "${CODES_KEY}", `, 1))
 	out := d.must("approvals", "enroll", "U0MGR")
 	_, secret, _ := strings.Cut(out, "secret: ")
 	if len(strings.TrimSpace(secret)) < 16 || !strings.Contains(out, "otpauth://totp/") {
@@ -23,6 +25,18 @@ func TestPeopleAreEnrolledLockedAndUnlocked(t *testing.T) {
 	}
 	if again := d.must("approvals", "enroll", "U0MGR"); strings.Contains(again, strings.TrimSpace(secret)) {
 		t.Error("a secret was given twice")
+	}
+	// Another key cannot read it; an operator may seal it with that key.
+	d.env["CODES_KEY"] = apptest.CodesKeyBefore
+	if got := d.run("doctor"); !strings.Contains(got.out, "do not count: U0MGR") {
+		t.Errorf("doctor: %s", got.out)
+	}
+	d.write(strings.Replace(d.text, "totp_key:", "totp_old_keys: ["+apptest.CodesKey+"], totp_key:", 1))
+	if got := d.must("migrate"); !strings.Contains(got, "Sealed with approvals.totp_key: the secret of one-time codes of U0MGR.") {
+		t.Errorf("migrate: %s", got)
+	}
+	if got := d.must("migrate"); strings.Contains(got, "U0MGR") {
+		t.Errorf("a second time: %s", got)
 	}
 	if got := d.must("approvals", "locked"); !strings.Contains(got, "nobody is locked") {
 		t.Errorf("locked: %s", got)

@@ -45,8 +45,12 @@ func (a *edition) wireAgent(_ context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	box, err := boxOf(a.cfg)
+	if err != nil {
+		return err
+	}
 	a.door = decisions.New(decisions.Config{
-		Store: a.ports, Care: a.ports, Factors: a.ports, Reviews: a.ports, Grants: a.ports, Bounds: grantsOf(a.cfg), Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: a.everybody, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
+		Store: a.ports, Care: a.ports, Factors: a.ports, Box: box, Reviews: a.ports, Grants: a.ports, Bounds: grantsOf(a.cfg), Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: a.everybody, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
 		Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	})
 	return nil

@@ -86,7 +86,7 @@ func TestOnePressWithCodeAndQuorum(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
 		count := &apptest.Counter{Name: "wipe", Risk: tools.High}
-		o.Extra, o.Approvals = []tools.Tool{count}, "approvals: {approvers: [manager, finance], step_up: totp, quorum: 2, sweep: 200ms}"
+		o.Extra, o.Approvals = []tools.Tool{count}, "approvals: {approvers: [manager, finance], step_up: totp, totp_key: \"${CODES_KEY}\", quorum: 2, sweep: 200ms}"
 		o.YAML = "rules: [{tool: wipe, batch: true}]"
 		o.Model = apptest.Play(wipes("a", "b"), apptest.Says("All gone."))
 		s := start(t, o)

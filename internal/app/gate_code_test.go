@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -9,8 +10,10 @@ import (
 	"countersign/agent"
 	"countersign/approvals"
 	"countersign/approvals/policy"
+	"countersign/internal/app"
 	"countersign/internal/apptest"
 	"countersign/internal/audit"
+	"countersign/internal/config"
 	"countersign/localslack/slacktest"
 	"countersign/tools"
 )
@@ -29,7 +32,18 @@ func code(t *testing.T, steps int) string {
 
 func (s *stage) enrolls(who slacktest.Person) {
 	s.t.Helper()
-	err := s.Newest().Store().Enroll(s.t.Context(), policy.Actor{Team: "T0LOCAL", User: who.ID}, codeSecret, audit.Entry{Kind: "person.enrolled", Via: "cli", Data: "{}"})
+	s.operates(s.Config(), func(o *app.Operator) error {
+		return o.Enroll(s.t.Context(), policy.Actor{Team: "T0LOCAL", User: who.ID}, codeSecret, audit.Entry{Kind: "person.enrolled", Via: "cli", Data: "{}"})
+	})
+}
+
+// operates does what a command does beside the process that serves.
+func (s *stage) operates(c *config.Config, do func(o *app.Operator) error) {
+	s.t.Helper()
+	o, err := app.NewOperator(s.t.Context(), c, app.Options{})
+	if err == nil {
+		err = errors.Join(do(o), o.Close())
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -55,7 +69,7 @@ func TestStepUp(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
 		count := &apptest.Counter{Name: "wipe", Risk: tools.High}
-		o.Extra, o.Approvals = []tools.Tool{count}, "approvals: {approvers: [manager, finance], step_up: totp, quorum: 2, sweep: 200ms}"
+		o.Extra, o.Approvals = []tools.Tool{count}, "approvals: {approvers: [manager, finance], step_up: totp, totp_key: \"${CODES_KEY}\", quorum: 2, sweep: 200ms}"
 		o.Model = apptest.Play(apptest.Calls("wipe", `{"thought":"asked","what":"x"}`), apptest.Says("It is gone."))
 		s := start(t, o)
 		s.enrolls(s.mgr)
@@ -87,7 +101,7 @@ func TestStepUp(t *testing.T) {
 // Five wrong codes in a row lock the person, and what they approved before is void.
 func TestWrongCodesLock(t *testing.T) {
 	t.Parallel()
-	s := start(t, apptest.Options{Approvals: "approvals: {approvers: [manager, finance], step_up: totp, quorum: 2, sweep: 200ms}"})
+	s := start(t, apptest.Options{Approvals: "approvals: {approvers: [manager, finance], step_up: totp, totp_key: \"${CODES_KEY}\", quorum: 2, sweep: 200ms}"})
 	s.enrolls(s.mgr)
 	ask := s.asks("删除文档 doc_42")
 	card := s.card(ask, slacktest.Button("approval_show"))

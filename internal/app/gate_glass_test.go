@@ -34,7 +34,7 @@ func TestBreakGlass(t *testing.T) {
 	onBoth(t, func(t *testing.T, o apptest.Options) {
 		count := &apptest.Counter{Name: "wipe", Risk: tools.High}
 		o.Extra, o.Roles = []tools.Tool{count}, "  oncall: {users: [U0FIN, U0ANA]}\n"
-		o.Approvals = "approvals: {approvers: [manager, finance], quorum: 2, break_glass: [oncall], sweep: 200ms}"
+		o.Approvals = "approvals: {approvers: [manager, finance], quorum: 2, break_glass: [oncall], totp_key: \"${CODES_KEY}\", sweep: 200ms}"
 		o.YAML = "slack: {approvals_channel: C0VAULT}"
 		o.Model = apptest.Play(wipes("all of it"), apptest.Says("It is gone."))
 		s := start(t, o)
@@ -107,7 +107,7 @@ func TestNoGlassToBreak(t *testing.T) {
 	t.Parallel()
 	count := &apptest.Counter{Name: "wipe", Risk: tools.High}
 	s := start(t, apptest.Options{
-		Extra: []tools.Tool{count}, Roles: "  oncall: {users: [U0FIN]}\n", Approvals: "approvals: {approvers: [manager], break_glass: [oncall], sweep: 200ms}",
+		Extra: []tools.Tool{count}, Roles: "  oncall: {users: [U0FIN]}\n", Approvals: "approvals: {approvers: [manager], break_glass: [oncall], totp_key: \"${CODES_KEY}\", sweep: 200ms}",
 		YAML: `rules: [{tool: wipe, deny: "production is never wiped"}]`, Model: apptest.Play(wipes("prod"), apptest.Says("I may not.")),
 	})
 	s.answered(s.asks("wipe prod"), "I may not.")

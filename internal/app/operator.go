@@ -70,9 +70,13 @@ func (o *Operator) Door(ctx context.Context) (*decisions.Door, bot.Self, error) 
 		return nil, bot.Self{}, err
 	}
 	a.policy.Store(p)
+	box, err := boxOf(a.cfg)
+	if err != nil {
+		return nil, bot.Self{}, err
+	}
 	a.gate = &agent.Gate{Tools: a.registry, Policy: a.currentPolicy, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
 	return decisions.New(decisions.Config{
-		Store: a.store, Care: a.store, Factors: a.store, Notify: a.cfg.Approvals.Notify == "dm", Directory: bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now), Gate: a.gate, Prompts: a.prompts,
+		Store: a.store, Care: a.store, Factors: a.store, Box: box, Notify: a.cfg.Approvals.Notify == "dm", Directory: bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now), Gate: a.gate, Prompts: a.prompts,
 		Now: a.now, Logger: a.log, Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	}), a.slack.self, nil
 }

@@ -23,9 +23,9 @@ func (m *Mortal) Lock(ctx context.Context, who policy.Actor, why string, wishes 
 }
 
 // TryCode is a commit.
-func (m *Mortal) TryCode(ctx context.Context, who policy.Actor, most int) (f decisions.Factor, err error) {
-	err = m.commit(func() (err error) { f, err = m.Ports.TryCode(ctx, who, most); return err })
-	return f, err
+func (m *Mortal) TryCode(ctx context.Context, who policy.Actor, most int) (tries int, err error) {
+	err = m.commit(func() (err error) { tries, err = m.Ports.TryCode(ctx, who, most); return err })
+	return tries, err
 }
 
 // UseCode is a commit.

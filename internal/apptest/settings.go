@@ -1,5 +1,12 @@
 package apptest
 
+// CodesKey is a key for approvals.totp_key; every world has it in its environment as
+// CODES_KEY. CodesKeyBefore is another one.
+const (
+	CodesKey       = "5yKq0Zf3uR8mVw1xBhTgPnLs7cDjE2oA9iUeYtQbXk4="
+	CodesKeyBefore = "9c41f0e2b7a85d36102f4e8b7d93ca65f8e1730b4d29a6c58e07f1b2d3946a5c"
+)
+
 // settings are what every world runs with; options add to them.
 const settings = `
 roles:

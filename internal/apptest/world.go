@@ -201,6 +201,7 @@ func (w *World) Settings() (text string, env map[string]string) {
 	env = w.Slack.Env()
 	env["DATABASE_URL"], env["OPENAI_BASE_URL"], env["OPENAI_API_KEY"], env["OPENAI_MODEL"] = w.URL, w.Model.URL+"/v1", "test", playbook.Model
 	env["COUNTERSIGN_HTTP_ADDR"] = w.free()
+	env["CODES_KEY"] = CodesKey
 	for k, v := range w.opt.Env {
 		env[k] = v
 	}

@@ -44,6 +44,7 @@ var owners = []owner{
 	{of: "github.com/alecthomas/kong/...", by: []string{"cmd/..."}, why: "command lines are parsed at the edge"},
 	{of: "internal/app/...", by: []string{"cmd/...", "internal/app/...", "internal/demo/...", "internal/apptest/..."}, why: "wiring is the top; nothing builds on it"},
 	{of: "internal/store/...", by: []string{"bench/...", "cmd/...", "internal/app/...", "internal/store/..."}, why: "the domain declares ports and does not know who keeps its rows"},
+	{of: "internal/seal/...", by: []string{"approvals/decisions/...", "internal/app/...", "internal/seal/..."}, why: "second proofs are opened at the door of the verdicts"},
 	{of: "internal/queue/...", by: []string{"bench/...", "cmd/...", "internal/app/...", "internal/store/...", "internal/queue/...", "bench/..."}, why: "the domain does not know who rings"},
 	{of: "migrations/...", by: []string{"cmd/...", "internal/app/...", "internal/store/...", "migrations/..."}, why: "the schema belongs to the store"},
 	{of: "localslack/...", by: []string{"internal/demo/...", "internal/apptest/...", "localslack/..."}, why: "the product knows Slack, not our stand-in for it"},
@@ -67,6 +68,7 @@ type closed struct {
 
 var closedTo = []closed{
 	{"localslack/...", []string{"localslack/..."}, "it must stay believable as somebody else's server"},
+	{"internal/seal/...", []string{"internal/seal/..."}, "a leaf"},
 	{"internal/fault/...", []string{"internal/fault/..."}, "a leaf"},
 	{"internal/fsm/...", []string{"internal/fsm/..."}, "a leaf"},
 	{"internal/id/...", []string{"internal/id/..."}, "a leaf"},

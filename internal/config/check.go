@@ -23,6 +23,7 @@ func (c *Config) Check() error {
 	k.addresses()
 	k.roles()
 	k.approvals()
+	k.codeKeys()
 	k.rules()
 	k.tools()
 	k.self()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"countersign/internal/config"
 )
@@ -76,7 +77,7 @@ func TestExampleLoads(t *testing.T) {
 		t.Errorf("limits (-default +example):\n%s", diff)
 	}
 	want.Approvals.Approvers = []string{"manager"}
-	if diff := cmp.Diff(want.Approvals, c.Approvals); diff != "" {
+	if diff := cmp.Diff(want.Approvals, c.Approvals, cmpopts.EquateComparable(config.Secret{})); diff != "" {
 		t.Errorf("approvals (-default +example):\n%s", diff)
 	}
 	refund := c.Tools.HTTP[0]

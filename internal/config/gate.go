@@ -25,6 +25,8 @@ type Approvals struct {
 	SelfApproval    bool            `yaml:"self_approval" doc:"Whether the requester's own approval counts."`
 	EditApproves    bool            `yaml:"edit_approves" doc:"Whether an edit is its author's approval of the new revision."`
 	StepUp          string          `yaml:"step_up" enum:"none,totp" doc:"Second proof asked in the decision's form."`
+	TOTPKey         Secret          `yaml:"totp_key" doc:"Seals the secrets of one-time codes in the database: at least 32 random bytes in base64 or hex (openssl rand -base64 32). Needed by step_up and break_glass."`
+	TOTPOldKeys     []Secret        `yaml:"totp_old_keys" doc:"Keys of before, which only open what they sealed, until countersign migrate sealed it with totp_key."`
 	Grants          *Grants         `yaml:"grants" doc:"Whether people may let further calls like an approved one run without a card; left out: they may not."`
 	BreakGlass      []string        `yaml:"break_glass" doc:"Roles that may approve alone in an emergency, with a one-time code and a reason; others are told and review it. Empty: nobody."`
 	CLI             bool            `yaml:"cli" doc:"Whether approvals can be decided on the command line."`

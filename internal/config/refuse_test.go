@@ -52,6 +52,15 @@ var refusals = []struct {
 	{"quorum of none", "approvals: {quorum: 0}", "must be at least 1"},
 	{"quorum out of reach", "roles: {m: {users: [U1, U1]}}\napprovals: {approvers: [m], quorum: 2}", "2 people are needed, but the roles m name 1"},
 
+	{"codes without a key", "approvals: {step_up: totp}", "line 1, column 22: approvals.step_up: takes one-time codes, whose secrets need a key: set approvals.totp_key; make one with `openssl rand -base64 32`"},
+	{"codes of a rule without a key", "rules: [{tool: t, step_up: totp}]", "rules[0].step_up: takes one-time codes"},
+	{"break-glass without a key", "roles: {m: {users: [U1]}}\napprovals: {break_glass: [m]}", "approvals.break_glass: takes one-time codes"},
+	{"short key", "approvals: {totp_key: c2hvcnQ=}", "approvals.totp_key: is no key of at least 32 bytes in base64 or hex; make one with `openssl"},
+	{"passphrase for a key", "approvals: {totp_key: \"correct horse battery staple, and some more of it\"}", "approvals.totp_key: is no key"},
+	{"placeholder for a key", "approvals: {totp_key: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA}", "approvals.totp_key: is not random"},
+	{"old key alone", "approvals: {totp_old_keys: [5yKq0Zf3uR8mVw1xBhTgPnLs7cDjE2oA9iUeYtQbXk4=]}", "approvals.totp_old_keys: needs approvals.totp_key"},
+	{"bad old key", "approvals: {totp_key: 5yKq0Zf3uR8mVw1xBhTgPnLs7cDjE2oA9iUeYtQbXk4=, totp_old_keys: [x]}", "approvals.totp_old_keys[0]: is no key"},
+
 	{"rule for everything", "rules: [{risk: high}]", "needs tool or when"},
 	{"rule that eases freely", "rules: [{tool: t, risk: low}]", "needs at_most"},
 	{"rule that eases and asks", "rules: [{tool: t, risk: low, quorum: 1, at_most: {count: 1, within: 1h}}]", "mean nothing for a call of low risk"},

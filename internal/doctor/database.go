@@ -28,7 +28,9 @@ func (e *examiner) database(ctx context.Context) {
 			e.warn("database", "Look at the database's own log.", "The database cannot be closed: %s.", err)
 		}
 	}()
-	e.schema(ctx, db)
+	if e.schema(ctx, db) {
+		e.codes(ctx, db)
+	}
 	e.databaseClock(ctx, db)
 }
 
@@ -51,7 +53,8 @@ func (e *examiner) databaseFix() string {
 	return "Start the server, or correct DATABASE_URL (database.url): host, port, user, password, database, sslmode."
 }
 
-func (e *examiner) schema(ctx context.Context, db Database) {
+// schema looks at the schema's version; true when it is ours.
+func (e *examiner) schema(ctx context.Context, db Database) bool {
 	current, known, err := db.SchemaVersion(ctx)
 	switch {
 	case err != nil:
@@ -62,6 +65,26 @@ func (e *examiner) schema(ctx context.Context, db Database) {
 		e.warn("database", "Run `countersign migrate`; `serve` does it too.", "The database has schema %d, and this version needs %d.", current, known)
 	default:
 		e.ok("database", "The database answers, with schema %d.", current)
+		return true
+	}
+	return false
+}
+
+// codes looks whether the secrets of one-time codes can be read; the codes of whom they
+// are do not count otherwise.
+func (e *examiner) codes(ctx context.Context, db Database) {
+	plain, lost, err := db.Codes(ctx)
+	if err != nil {
+		e.warn("database", "Look at the database's own log.", "The secrets of one-time codes cannot be looked at: %s", sentence(err))
+		return
+	}
+	if len(plain) > 0 {
+		e.broken("database", "Set approvals.totp_key and run `countersign migrate`; it seals them.",
+			"The secrets of one-time codes of these people are not sealed, so their codes do not count: %s.", strings.Join(plain, ", "))
+	}
+	if len(lost) > 0 {
+		e.broken("database", "Add the key that sealed them to approvals.totp_old_keys, or enroll these people again (`countersign approvals enroll USER_ID`).",
+			"The secrets of one-time codes of these people cannot be opened with approvals.totp_key, so their codes do not count: %s.", strings.Join(lost, ", "))
 	}
 }
 

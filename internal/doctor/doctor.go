@@ -53,6 +53,9 @@ type Slack interface {
 type Database interface {
 	SchemaVersion(ctx context.Context) (current, known int64, err error)
 	DatabaseNow(ctx context.Context) (time.Time, error)
+	// Codes names the people whose secrets of one-time codes were never sealed, and
+	// those whose cannot be opened with the configured keys.
+	Codes(ctx context.Context) (plain, lost []string, err error)
 	Close() error
 }
 

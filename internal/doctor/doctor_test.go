@@ -170,6 +170,7 @@ func TestC25TheWindowIsTried(t *testing.T) {
 
 // database is a database with a schema and a clock.
 type database struct {
+	plain, lost    []string
 	current, known int64
 	ahead          time.Duration
 	err            error
@@ -184,6 +185,10 @@ func (d database) DatabaseNow(context.Context) (time.Time, error) {
 }
 func (d database) Close() error { return nil }
 
+func (d database) Codes(context.Context) (plain, lost []string, err error) {
+	return d.plain, d.lost, d.err
+}
+
 func TestDatabase(t *testing.T) {
 	t.Parallel()
 	const postgres = "http: {addr: \"\"}\ndatabase: {url: \"postgres://u:pw@h/d\"}\n"
@@ -193,6 +198,7 @@ func TestDatabase(t *testing.T) {
 		want []string
 	}{
 		"fine":    {database{current: 7, known: 7}, nil, []string{"ok: The database answers, with schema 7."}},
+		"codes":   {database{current: 7, known: 7, plain: []string{"U1"}, lost: []string{"U2", "U3"}}, nil, []string{"not sealed, so their codes do not count: U1. Set approvals.totp_key", "cannot be opened with approvals.totp_key, so their codes do not count: U2, U3. Add the key"}},
 		"older":   {database{current: 6, known: 7}, nil, []string{"warning: The database has schema 6", "countersign migrate"}},
 		"newer":   {database{current: 8, known: 7}, nil, []string{"broken: The database has schema 8", "newer version"}},
 		"refused": {database{err: errors.New("permission denied")}, nil, []string{"broken: The schema's version cannot be read: permission denied.", "clock cannot be read"}},
