@@ -122,25 +122,33 @@ func (w *worker) canned() string {
 
 // park gives the run back: it belongs to nobody while it waits for people.
 func (w *worker) park(ctx context.Context, halt Halt) error {
-	event, state := OnApprove, WaitingApproval
-	if halt != HaltApproval {
-		event, state = OnInput, WaitingInput
-	}
-	if w.run.State != state {
-		if err := w.fire(event); err != nil {
+	if halt == HaltApproval {
+		if err := w.awaitApproval(); err != nil {
 			return err
 		}
-	}
-	w.run.Halt = halt
-	if state == WaitingApproval {
-		w.run.InputBy = time.Time{}
 		return w.commit(ctx, Change{Park: true}, true)
 	}
+	if err := w.toWaiting(WaitingInput, OnInput); err != nil {
+		return err
+	}
+	w.run.Halt = halt
 	if w.run.InputBy.IsZero() {
 		w.run.InputBy = w.a.Now().Add(w.run.Limits.InputTTL)
 	}
 	w.run.ReadyAt = w.run.InputBy // it is due again when nobody answers
 	return w.commit(ctx, Change{Yield: true}, true)
+}
+
+func (w *worker) awaitApproval() error {
+	w.run.Halt, w.run.InputBy = HaltApproval, time.Time{}
+	return w.toWaiting(WaitingApproval, OnApprove)
+}
+
+func (w *worker) toWaiting(state RunState, event string) error {
+	if w.run.State == state {
+		return nil
+	}
+	return w.fire(event)
 }
 
 func (w *worker) auditReply(t Turn) []audit.Entry {

@@ -16,14 +16,14 @@ import (
 
 // called commits a turn's calls, each through the gate: allowed, awaiting a
 // countersignature, asking, or refused with what was wrong.
-func (w *worker) called(ctx context.Context, t Turn, reply llm.Reply, consumed []Consumed) error {
+func (w *worker) called(ctx context.Context, t Turn, reply llm.Reply, consumed []Consumed) (done bool, err error) {
 	before, first := w.run, len(w.steps)
 	w.over = map[int]error{}
 	for {
-		err := w.proposeAll(ctx, t, reply, consumed)
+		done, err := w.proposeAll(ctx, t, reply, consumed)
 		var limit *LimitError
 		if !errors.As(err, &limit) || errors.Is(w.over[limit.Step], limit.Limit) {
-			return err
+			return done, err
 		}
 		// The database counted more than this worker could know: the same calls once
 		// more, that one without what the rule or the limit would have given it.
@@ -33,9 +33,9 @@ func (w *worker) called(ctx context.Context, t Turn, reply llm.Reply, consumed [
 	}
 }
 
-func (w *worker) proposeAll(ctx context.Context, t Turn, reply llm.Reply, consumed []Consumed) error {
+func (w *worker) proposeAll(ctx context.Context, t Turn, reply llm.Reply, consumed []Consumed) (parked bool, err error) {
 	if err := w.fire(OnCalls); err != nil {
-		return err
+		return false, err
 	}
 	person, err := w.a.Directory.Person(ctx, w.run.Asker, false)
 	if err != nil {
@@ -51,10 +51,10 @@ func (w *worker) proposeAll(ctx context.Context, t Turn, reply llm.Reply, consum
 	change.NewSteps = w.steps[first:]
 	bundle(&change, w.a.Cards, w.a.Now())
 	if err := w.settle(&change); err != nil {
-		return err
+		return false, err
 	}
-	if err := w.commit(ctx, change, false); err != nil {
-		return err
+	if parked, err = w.keepCalls(ctx, change); err != nil {
+		return false, err
 	}
 	w.turns = append(w.turns, t)
 	for _, c := range consumed {
@@ -63,7 +63,27 @@ func (w *worker) proposeAll(ctx context.Context, t Turn, reply llm.Reply, consum
 	for i := range change.Open {
 		w.open[change.Open[i].ID] = &change.Open[i]
 	}
-	return nil
+	return parked, nil
+}
+
+// keepCalls commits a turn with its calls, and gives the run back in the same commit
+// when nothing can go on before a countersignature.
+func (w *worker) keepCalls(ctx context.Context, c Change) (parked bool, err error) {
+	if next, halt := Route(w.facts()); next != DoPark || halt != HaltApproval || len(w.inbox) > len(c.Consumed) {
+		return false, w.commit(ctx, c, false)
+	}
+	before := w.run
+	if err := w.awaitApproval(); err != nil {
+		return false, err
+	}
+	c.Park = true
+	err = w.commit(ctx, c, true)
+	if !errors.Is(err, ErrMoved) {
+		return err == nil, err
+	}
+	before.Spent.Active = w.run.Spent.Active // somebody spoke meanwhile: keep the calls, then read
+	w.run, c.Park = before, false
+	return false, w.commit(ctx, c, false)
 }
 
 // propose makes one step of one call.

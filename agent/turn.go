@@ -39,7 +39,7 @@ func (w *worker) think(ctx context.Context) (done bool, err error) {
 		return w.conclude(ctx, t, reply.Text, consumed)
 	}
 	if len(reply.Calls) > 0 {
-		return false, w.called(ctx, t, reply, consumed)
+		return w.called(ctx, t, reply, consumed)
 	}
 	return w.said(ctx, t, consumed)
 }

@@ -74,6 +74,7 @@ func play(t *testing.T, e *Engine, happened *effects) {
 // counting counts what the agent commits, by what it is for.
 type counting struct {
 	agent.Store
+	all    int   // commits
 	steps  int   // commits that take a run further
 	leases int   // claims, and commits that give a lease back
 	sizes  []int // of the changes, in bytes, in order
@@ -85,6 +86,7 @@ func (c *counting) Claim(ctx context.Context, run string, l agent.Lease, now tim
 }
 
 func (c *counting) Commit(ctx context.Context, f agent.Fence, change agent.Change) (int64, error) {
+	c.all++
 	if change.Park || change.Yield {
 		c.leases++
 	} else {
@@ -111,7 +113,7 @@ func commits(t *testing.T, tool string, n int) *counting {
 }
 
 // TestCommitsOfAStep: the turn with its call, and its result with the next state;
-// one more before an effect. The start of the run adds one.
+// one more before an effect. The start of the run adds none.
 func TestCommitsOfAStep(t *testing.T) {
 	t.Parallel()
 	const n = 40
@@ -119,13 +121,30 @@ func TestCommitsOfAStep(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()
 			c := commits(t, tool, n)
-			if most := each*n + 1; c.steps > most {
+			if most := each * n; c.steps > most {
 				t.Errorf("%d commits for %d steps, want at most %d", c.steps, n, most)
 			}
 			if most := n/10 + 4; c.leases > most {
 				t.Errorf("%d commits for leases, want at most %d", c.leases, most)
 			}
 		})
+	}
+}
+
+// TestCommitsOfACountersignedRun: one until it waits, which also gives it back; then
+// what is executed, what came of it, and the answer.
+func TestCommitsOfACountersignedRun(t *testing.T) {
+	t.Parallel()
+	c := &counting{}
+	e := open(t, Config{
+		Database: databases()["sqlite"](t), Hands: Hands{Effects: &effects{}},
+		Between: func(s agent.Store) agent.Store { c.Store = s; return c },
+	})
+	must(t, Outcome{Paused, ""})(e.Start(t.Context(), "x", "restart"))
+	paused := c.all
+	must(t, Outcome{Done, "done after 1"})(e.Decide(t.Context(), "x", approvals.Approve))
+	if paused > 1 || c.all-paused > 3 {
+		t.Errorf("%d commits until it waits and %d until its end, want 1 and 3", paused, c.all-paused)
 	}
 }
 
