@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"countersign/agent"
 	"countersign/agent/llm"
 	"countersign/agent/prompts"
@@ -229,7 +232,20 @@ func (s *stage) decideAs(who string, n int, v approvals.Verdict, text ...string)
 	}
 	out, err := s.door.Decide(s.Context(), t)
 	s.ok(err)
+	if out.Refused == "" {
+		s.asStored(out.Case)
+	}
 	return out.Refused
+}
+
+// asStored holds what the door says of a case after a verdict to what the database has.
+func (s *stage) asStored(c *decisions.Case) {
+	s.Helper()
+	stored, err := s.db.Case(s.Context(), c.Approval.ID)
+	s.ok(err)
+	if diff := cmp.Diff(stored.Approval, c.Approval, cmpopts.EquateEmpty()) + cmp.Diff(stored.Step, c.Step, cmpopts.EquateEmpty()); diff != "" {
+		s.Errorf("the case after the verdict (-stored +said):\n%s", diff)
+	}
 }
 
 func (s *stage) tell(kind agent.MessageKind, user, text string) {

@@ -66,7 +66,7 @@ type Attempt struct {
 
 // Outcome says what came of an attempt.
 type Outcome struct {
-	Case    *Case
+	Case    *Case  // as the attempt left it
 	Refused string // why it did not count: a key of the message catalogue; empty: it counted
 	Detail  string // a value that the sentence needs
 }
@@ -306,11 +306,7 @@ func (d *Door) record(ctx context.Context, c *Case, change Change) (Outcome, err
 	if err := d.Store.Record(ctx, change); err != nil {
 		return Outcome{}, fmt.Errorf("record %s on %s: %w", change.To, change.Approval, err)
 	}
-	after, err := d.Store.Case(ctx, change.Approval)
-	if err != nil {
-		return Outcome{Case: c}, fmt.Errorf("read approval %s: %w", change.Approval, err)
-	}
-	return Outcome{Case: after}, nil
+	return Outcome{Case: change.after(*c)}, nil
 }
 
 // refuse audits an attempt that does not count.
