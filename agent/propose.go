@@ -212,7 +212,7 @@ func (w *worker) addApproval(c *Change, a approvals.Approval) {
 	r := a.Current()
 	c.Audit = append(c.Audit, audit.Entry{
 		At: now, Kind: "approval.opened", Run: a.Run, Step: a.Step, Approval: a.ID, Revision: r.N, Digest: r.Digest, Via: "worker",
-		Data: w.a.data(map[string]any{"tool": a.Tool, "arguments": string(r.Args), "needs": r.Requirement, "preview": r.Preview, "why": a.Why}),
+		Data: w.a.data(map[string]any{"tool": a.Tool, "arguments": string(r.Args), "needs": r.Requirement, "preview": r.Preview, "why": a.Why, "requester": a.Requester.User, "policy": w.a.Gate.Policy().Stamp}),
 	})
 }
 

@@ -36,7 +36,8 @@ func (w *worker) redeem(ctx context.Context, s *Step) error {
 		Approvals: []ApprovalChange{{ID: a.ID, From: approvals.Approved, To: approvals.Redeemed, Version: a.Version, At: now}},
 		Wishes:    CardWishes(a, w.a.Cards, now),
 		Audit: []audit.Entry{{
-			At: now, Kind: "approval.redeemed", Run: a.Run, Step: a.Step, Approval: a.ID, Revision: r.N, Digest: r.Digest, Via: "worker", Data: "{}",
+			At: now, Kind: "approval.redeemed", Run: a.Run, Step: a.Step, Approval: a.ID, Revision: r.N, Digest: r.Digest, Via: "worker",
+			Data: w.a.data(map[string]any{"policy": w.a.Gate.Policy().Stamp}),
 		}},
 	}, r.Preview)
 }

@@ -289,7 +289,7 @@ func (d *Door) entry(c *Case, kind string, decision *approvals.Decision) audit.E
 	}
 	if decision != nil {
 		e.Team, e.User, e.Via, e.Revision = decision.By.Team, decision.By.User, decision.Via, decision.Revision
-		e.Data = d.data(map[string]any{"verdict": decision.Verdict, "reason": decision.Reason})
+		e.Data = d.data(map[string]any{"verdict": decision.Verdict, "reason": decision.Reason, "policy": d.Gate.Policy().Stamp})
 	}
 	return e
 }
