@@ -125,6 +125,7 @@ func TestDecisionsThatNameNothing(t *testing.T) {
 
 // After an edit the record, the model and the call all say what really ran, and the
 // original call is not asked again.
+// Row B38.
 func TestEditedCallIsToldAndNotRepeated(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil, calls("wipe", `{"what":"doc_42"}`), calls("wipe", `{"what":"doc_42"}`), says("ok"))
@@ -146,6 +147,7 @@ func TestEditedCallIsToldAndNotRepeated(t *testing.T) {
 
 // A refusal always carries a text that sounds final, also without a reason; the same
 // call is not asked again, and a second refusal stops the run.
+// Rows B44, B46, B47.
 func TestDenialBinds(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil, calls("wipe", `{"what":"a"}`), calls("wipe", `{"what":"a"}`), says("not reached"))
@@ -168,6 +170,7 @@ func TestDenialBinds(t *testing.T) {
 // Expiry is not a refusal: nobody decided, and the model is told so.
 //
 // Row B31.
+// Row B49.
 func TestExpiryIsNotARefusal(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil, calls("wipe", `{"what":"a"}`), says("nobody answered"))

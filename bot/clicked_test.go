@@ -31,6 +31,7 @@ func waiting(t *testing.T, o apptest.Options) (*apptest.World, *apptest.Counter,
 
 // While Slack cannot say who somebody is, nobody may decide; a moment later they may.
 // Slack row 103.
+// Slack rows 20, 25.
 func TestLookUpFailureRefuses(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"users.info", "usergroups.users.list"} {
@@ -55,6 +56,7 @@ func TestLookUpFailureRefuses(t *testing.T) {
 
 // A person is known by their id: a new name changes nothing, a payload's team neither,
 // and who left the group a moment ago may no longer decide.
+// Slack rows 22, d, h.
 func TestClickerIsKnownByID(t *testing.T) {
 	t.Parallel()
 	w, wipe, card := waiting(t, apptest.Options{})

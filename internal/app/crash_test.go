@@ -56,7 +56,7 @@ func playDeletion(t *testing.T, w *apptest.World) (uncertain bool) {
 // TestDeathAtEveryCommit kills the process before and after every commit of scene 3
 // and starts another: the call happens exactly once, or a person is honestly asked.
 //
-// Rows B5, B7, B19.
+// Rows B5, B7, B19, B55, B58. Slack row 37.
 func TestDeathAtEveryCommit(t *testing.T) {
 	t.Parallel()
 	boundaries := 24

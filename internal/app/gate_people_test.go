@@ -77,6 +77,7 @@ func TestDisownedEditIsCancelled(t *testing.T) {
 
 // Those who may decide are told privately where that is configured, once, and what
 // they were told follows the card. A claim names its author and stills reminders.
+// Row B59. Slack row 34.
 func TestApproversAreToldRemindedAndClaim(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
@@ -106,6 +107,7 @@ func TestApproversAreToldRemindedAndClaim(t *testing.T) {
 }
 
 // When nobody decides, further roles may, as the card said from the start.
+// Slack row 34.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
@@ -123,6 +125,7 @@ func TestEscalation(t *testing.T) {
 }
 
 // The asker of an expired request asks again: a new run of the same words, all gates anew.
+// Slack row 35.
 func TestAskAgain(t *testing.T) {
 	t.Parallel()
 	s := start(t, apptest.Options{Approvals: "approvals: {approvers: [manager], ttl: 4s, sweep: 200ms}"})

@@ -30,6 +30,7 @@ func everybodyFinance(c *localslack.Config) {
 	}
 }
 
+// Slack rows 23, c.
 func TestScene9RefundForTwo(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {

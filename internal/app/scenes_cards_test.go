@@ -18,6 +18,7 @@ import (
 
 // Several HIGH calls of one turn are decided one by one, in any order; each runs
 // as soon as it may, the model goes on when all have their result.
+// Slack rows 10, 11.
 func TestSeveralCardsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
@@ -115,6 +116,7 @@ func first(list any) map[string]any {
 	panic(fmt.Sprintf("no list: %T", list))
 }
 
+// Rows B52, B56. Slack row 7.
 func TestDoubleClick(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
@@ -163,6 +165,7 @@ func TestTwoReplicas(t *testing.T) {
 
 // Two hundred people decide at once through two doors: one verdict counts.
 // Slack row P10.
+// Row B56. Slack row 7.
 func TestRacingDeciders(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
@@ -233,6 +236,7 @@ func (s *stage) race(a approvals.Approval, people int) int {
 
 // What does not fit the card is approved after the last argument was shown, by the
 // person who saw it.
+// Slack rows 50, e.
 func TestHiddenArgumentsNeedShow(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {

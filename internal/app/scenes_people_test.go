@@ -161,6 +161,7 @@ func TestQuestion(t *testing.T) {
 }
 
 // Everybody who may not decide gets one private sentence, and nothing happens.
+// Row B50. Slack rows 14, d.
 func TestWhoMayDecide(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {

@@ -74,6 +74,7 @@ func TestScene3Delete(t *testing.T) {
 }
 
 // The record, the model and the card all say what ran, what was proposed, and who changed it.
+// Rows B38, B40: the record, the model and the card hold both, with who changed it.
 func TestScene4Edited(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
@@ -104,6 +105,7 @@ func TestScene4Edited(t *testing.T) {
 	})
 }
 
+// Row B43: the gate is outside of the tool.
 func TestScene5Rejected(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
@@ -123,6 +125,7 @@ func TestScene5Rejected(t *testing.T) {
 	})
 }
 
+// Row B49. Slack rows 26, 32.
 func TestScene5Expired(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
