@@ -150,7 +150,7 @@ func (h *history) judgeStep(s *agent.Step) {
 	}
 	spec, name := tool.Spec(), strconv.Itoa(s.N)
 	mine := h.calls[name]
-	redeemed := h.redeemed(s)
+	redeemed := h.redeemed(s) + h.underGrant(s)
 	most := redeemed
 	if spec.Risk != tools.High {
 		most = 1 + redeemed
@@ -175,6 +175,21 @@ func (h *history) judgeStep(s *agent.Step) {
 	}
 }
 
+// underGrant says whether a standing grant let the step run: 1 or 0. It is for these
+// arguments, which people saw on its card, and was not used more often than it may be.
+func (h *history) underGrant(s *agent.Step) int {
+	if s.Grant == "" || s.Executed == nil {
+		return 0
+	}
+	g, err := h.db.Grant(h.ctx, s.Grant)
+	if err != nil || g.Used > g.Most || string(g.Args) != string(s.Executed) || g.Giver != s.GrantBy {
+		h.failf("step %d ran %s under %+v, %v", s.N, s.Executed, g, err)
+		return 0
+	}
+	h.agree(s.N, string(g.Args))
+	return 1
+}
+
 // redeemed counts the step's approvals that were used up, and checks that each had
 // its people and names the arguments that ran.
 func (h *history) redeemed(s *agent.Step) int {
@@ -192,7 +207,7 @@ func (h *history) redeemed(s *agent.Step) int {
 		}
 		n++
 		r := a.Current()
-		if a.Approvals() < r.Requirement.Quorum {
+		if !a.Enough() {
 			h.failf("approval %s was redeemed with %d of %d", a.ID, a.Approvals(), r.Requirement.Quorum)
 		}
 		for _, d := range a.Decisions {
@@ -228,8 +243,8 @@ func (h *history) judgeRecord(entries []audit.Entry) {
 			if strings.Contains(e.Data, `"settled":true`) {
 				on = "approve"
 			}
-		case "redeemed", "lapsed", "cancelled":
-			on = map[string]string{"redeemed": "redeem", "lapsed": "lapse", "cancelled": "cancel"}[on]
+		case "redeemed", "lapsed", "cancelled", "glass":
+			on = map[string]string{"glass": "approve", "redeemed": "redeem", "lapsed": "lapse", "cancelled": "cancel"}[on]
 		}
 		to, err := approvals.Machine.Fire(at[e.Approval], on)
 		if err != nil {

@@ -33,6 +33,7 @@ func (h *history) step() {
 	case 8:
 		h.pass()
 	case 9:
+		h.give()
 		h.note("a probe")
 		h.must(h.door.ProbeDue(h.ctx))
 	}
@@ -142,6 +143,7 @@ func (h *history) decide() {
 		if h.rand.IntN(6) == 0 {
 			t.Digest = "stale"
 		}
+		t.Glass, t.Proved = h.rand.IntN(8) == 0, h.rand.IntN(4) > 0
 		h.try(a, t)
 	}
 }
@@ -171,11 +173,42 @@ func (h *history) try(a *approvals.Approval, t decisions.Attempt) {
 	if t.Digest == "stale" || t.Who.User == "U1" || t.Who.User == "OUT" || t.Who.User == "NOBODY" {
 		h.failf("%s may not decide on this", t.Who.User)
 	}
+	if t.Glass && (t.Who.User != "M3" || !t.Proved || t.Verdict != approvals.Approve) {
+		h.failf("%s broke the glass, with a code: %v", t.Who.User, t.Proved)
+	}
 	switch t.Verdict {
 	case approvals.Approve:
 		h.agree(a.Step, shown)
 	case approvals.Edit:
 		h.agree(a.Step, t.Args)
+	}
+}
+
+// give lets somebody try to give a standing grant on the card of some step, or to take
+// one back; what it is for is what they say yes to.
+func (h *history) give() {
+	for _, s := range h.load().Steps {
+		if s.Approval == "" || h.rand.IntN(3) == 0 {
+			continue
+		}
+		c, err := h.db.Case(h.ctx, s.Approval)
+		h.must(err)
+		a := &c.Approval
+		t := decisions.Attempt{
+			ID: fmt.Sprintf("g%d", h.rand.Int64()), Approval: a.ID, Revision: a.Revision, Digest: a.Current().Digest, Via: "slack", Proved: true,
+			Who: policy.Actor{Team: "T1", User: deciders[h.rand.IntN(len(deciders))]},
+		}
+		if n := len(a.Grants); n > 0 && h.rand.IntN(3) == 0 {
+			_, err := h.door.Revoke(h.ctx, t, a.Grants[n-1].ID)
+			h.must(err)
+			continue
+		}
+		out, err := h.door.Give(h.ctx, decisions.Giving{Attempt: t, Most: 1 + h.rand.IntN(3), For: time.Hour})
+		h.must(err)
+		h.note("%s gives a grant on %s: %q", t.Who.User, a.ID, out.Refused)
+		if out.Refused == "" && (t.Who.User == "U1" || t.Who.User == "OUT" || t.Who.User == "NOBODY" || a.State != approvals.Approved && a.State != approvals.Redeemed) {
+			h.failf("%s gave a grant on %s, which is %s", t.Who.User, a.ID, a.State)
+		}
 	}
 }
 

@@ -143,7 +143,7 @@ func newHistory(t *testing.T, db *storetest.DB, words *prompts.Prompts, r *rand.
 	}
 	h.gate = h.newGate()
 	h.door = decisions.New(decisions.Config{
-		Store: watched{db.Store, h}, Care: db.Store, Directory: people{}, Gate: h.gate, Prompts: words, Now: db.Clock.Now,
+		Store: watched{db.Store, h}, Care: db.Store, Reviews: db.Store, Grants: db.Store, Bounds: decisions.GrantBounds{Count: 3, Within: time.Hour}, Directory: people{}, Gate: h.gate, Prompts: words, Now: db.Clock.Now,
 		Logger: slog.New(slog.DiscardHandler), Lease: 6 * time.Second, Mask: func(s string) string { return s },
 	})
 	return h
@@ -187,7 +187,7 @@ func (h *history) replica(left int) *replica {
 	}
 	var err error
 	r.Agent, err = agent.New(agent.Config{
-		Store: r.frail, Model: model{h}, Gate: h.gate, Directory: people{}, Prompts: h.words, Now: h.db.Clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Store: r.frail, Grants: h.db.Store, Model: model{h}, Gate: h.gate, Directory: people{}, Prompts: h.words, Now: h.db.Clock.Now, Logger: slog.New(slog.DiscardHandler),
 		Owner: fmt.Sprintf("p%d", len(h.replicas)), Lease: 6 * time.Second, OutputChars: 1000, Name: "countersign", OpenPerRun: 5,
 		Mask: func(s string) string { return s }, Limits: limits,
 	})
@@ -209,7 +209,7 @@ func (h *history) newGate() *agent.Gate {
 	registry, err := tools.NewRegistry(all...)
 	h.must(err)
 	rules := &policy.Policy{Roles: map[string]policy.Role{}, Default: policy.Requirement{
-		Approvers: []string{"manager"}, Quorum: 1 + h.rand.IntN(2), TTL: time.Hour, EditApproves: h.rand.IntN(2) == 0,
+		Approvers: []string{"manager"}, Quorum: 1 + h.rand.IntN(2), TTL: time.Hour, EditApproves: h.rand.IntN(2) == 0, BreakGlass: []string{"oncall"},
 	}}
 	return &agent.Gate{Tools: registry, Policy: func() *policy.Policy { return rules }, Prompts: h.words, Timeout: time.Second}
 }

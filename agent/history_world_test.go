@@ -61,8 +61,10 @@ func (people) Person(_ context.Context, who policy.Actor, _ bool) (policy.Person
 	switch who.User {
 	case "U1":
 		p.Roles = []string{"manager"} // the asker is a manager too: it must not help
-	case "M1", "M2", "M3":
+	case "M1", "M2":
 		p.Roles = []string{"manager"}
+	case "M3":
+		p.Roles = []string{"manager", "oncall"}
 	case "OUT":
 		p.Standing = policy.Outsider
 	}
