@@ -203,7 +203,7 @@ func (h *history) give() {
 			h.must(err)
 			continue
 		}
-		out, err := h.door.Give(h.ctx, decisions.Giving{Attempt: t, Most: 1 + h.rand.IntN(3), For: time.Hour})
+		out, err := h.door.Give(h.ctx, decisions.Giving{Attempt: t, Most: 1 + h.rand.IntN(3), For: 12 * time.Hour})
 		h.must(err)
 		h.note("%s gives a grant on %s: %q", t.Who.User, a.ID, out.Refused)
 		if out.Refused == "" && (t.Who.User == "U1" || t.Who.User == "OUT" || t.Who.User == "NOBODY" || a.State != approvals.Approved && a.State != approvals.Redeemed) {

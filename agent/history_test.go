@@ -143,7 +143,7 @@ func newHistory(t *testing.T, db *storetest.DB, words *prompts.Prompts, r *rand.
 	}
 	h.gate = h.newGate()
 	h.door = decisions.New(decisions.Config{
-		Store: watched{db.Store, h}, Care: db.Store, Reviews: db.Store, Grants: db.Store, Bounds: decisions.GrantBounds{Count: 3, Within: time.Hour}, Directory: people{}, Gate: h.gate, Prompts: words, Now: db.Clock.Now,
+		Store: watched{db.Store, h}, Care: db.Store, Reviews: db.Store, Grants: db.Store, Bounds: decisions.GrantBounds{Count: 3, Within: 12 * time.Hour}, Directory: people{}, Gate: h.gate, Prompts: words, Now: db.Clock.Now,
 		Logger: slog.New(slog.DiscardHandler), Lease: 6 * time.Second, Mask: func(s string) string { return s },
 	})
 	return h

@@ -162,7 +162,7 @@ func (m model) reply(r llm.Request) (llm.Reply, error) {
 	reply := llm.Reply{Text: "Working.", Usage: usage}
 	for range 1 + h.rand.IntN(3) {
 		name := []string{"look", "note", "wipe", "wipe", "refund", "refund", "nonsense", agent.AskUser}[h.rand.IntN(8)]
-		args := fmt.Sprintf(`{"thought":"t","what":"%d"}`, h.rand.IntN(20))
+		args := fmt.Sprintf(`{"thought":"t","what":"%d"}`, h.rand.IntN(8))
 		switch {
 		case name == agent.AskUser:
 			args = `{"question":"which?"}`
