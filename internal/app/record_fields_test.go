@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/bot"
 	"countersign/internal/apptest"
 	"countersign/internal/audit"
 )
@@ -29,8 +30,8 @@ func TestTheRecordOfACountersignedRun(t *testing.T) {
 		s := start(t, o)
 		ask := s.asks("wipe doc_42")
 		card := s.card(ask)
-		s.Until("the record of the card", func() bool {
-			return slices.ContainsFunc(s.whole().Audit, func(e audit.Entry) bool { return e.Kind == "card.shown" })
+		s.Until("the receipt of the card", func() bool { // it comes after the entry
+			return slices.ContainsFunc(s.whole().Deliveries, func(d bot.Delivery) bool { return strings.Contains(d.Subject, "/card/") && d.PostedTS != "" })
 		})
 		s.pressesInstead(s.oli, card, "approval_show", "approval_approve")
 		s.told(s.oli, "")
