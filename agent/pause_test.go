@@ -82,6 +82,7 @@ func TestSeveralApprovalsOfOneTurn(t *testing.T) {
 // The model may say something else when it is asked again: what runs is what was shown.
 //
 // Row B4.
+// Row B41.
 func TestApprovalRunsStoredArguments(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil, calls("wipe", `{"what":"b","thought":"t"}`), says("ok"))

@@ -56,7 +56,7 @@ func TestLookUpFailureRefuses(t *testing.T) {
 
 // A person is known by their id: a new name changes nothing, a payload's team neither,
 // and who left the group a moment ago may no longer decide.
-// Slack rows 22, d, h.
+// Slack rows 17, 22, d, h.
 func TestClickerIsKnownByID(t *testing.T) {
 	t.Parallel()
 	w, wipe, card := waiting(t, apptest.Options{})
@@ -93,6 +93,7 @@ func TestClickerIsKnownByID(t *testing.T) {
 
 // What a button carries is no authority: forged values and foreign apps decide nothing.
 // Slack row P10.
+// Row B50.
 func TestForgedClicks(t *testing.T) {
 	t.Parallel()
 	w, wipe, card := waiting(t, apptest.Options{})

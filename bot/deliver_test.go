@@ -48,6 +48,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 
 // Slack keeps the message and its answer is lost: there is never a second one.
 // Slack row P8.
+// Row B58.
 func TestLostAnswerPostsOnce(t *testing.T) {
 	t.Parallel()
 	for _, f := range []localslack.APIFault{{Cut: true}, {Status: 500}} {

@@ -67,6 +67,7 @@ func TestCommitAndLoad(t *testing.T) {
 	})
 }
 
+// Row B53: who lost the lease writes nothing.
 func TestCommitIsFenced(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
