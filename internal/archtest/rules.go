@@ -36,6 +36,7 @@ var owners = []owner{
 	{of: "github.com/slack-go/slack/...", by: []string{"bot/..."}, why: "Slack's types end at the edge"},
 	{of: "github.com/sashabaranov/go-openai/...", by: []string{"agent/llm/openai/..."}, why: "a model is what agent/llm says it is"},
 	{of: "github.com/go-co-op/gocron/...", by: []string{"internal/schedule/..."}, why: "correctness never depends on the scheduler"},
+	{of: "github.com/robfig/cron/...", by: []string{"internal/config/..."}, why: "cron lines are checked where settings are, and run by the scheduler"},
 	{of: "github.com/riverqueue/...", by: []string{"internal/queue/..."}, why: "the queue is a doorbell behind a small port"},
 	{of: "github.com/pressly/goose/...", by: []string{"internal/store/...", "internal/queue/...", "migrations/..."}, why: "the store migrates; the queue gives it River's own steps"},
 	{of: "github.com/moby/moby/...", by: []string{"tools/sandbox/..."}, why: "containers are the sandbox's business"},

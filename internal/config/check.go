@@ -27,6 +27,7 @@ func (c *Config) Check() error {
 	k.rules()
 	k.tools()
 	k.self()
+	k.costs()
 	k.schedules()
 	k.redactions()
 	k.available()
@@ -140,7 +141,7 @@ func (k *checker) known(key string, roles []string) {
 func (k *checker) approverRoles(key string, roles []string) {
 	k.known(key, roles)
 	for _, name := range roles {
-		if r, ok := k.Roles[name]; ok && !r.CanApprove() {
+		if r, ok := k.Roles[name]; ok && len(r.Channels) > 0 && !r.CanApprove() {
 			k.fail(key, "the role %q holds channels alone, which let people ask but never approve", name)
 		}
 	}
@@ -159,6 +160,9 @@ func (k *checker) schedules() {
 			k.fail(key+".name", "a schedule's name is small letters, digits, _ and -, and begins with a letter")
 		}
 		k.listened(key+".channel", s.Channel)
+		if why := cronProblem(s.Cron); why != "" {
+			k.fail(key+".cron", "%s", why)
+		}
 	}
 	k.listened("api.channel", k.API.Channel)
 	if h := k.Hooks.Alertmanager; h != nil {

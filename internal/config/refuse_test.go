@@ -101,6 +101,14 @@ var refusals = []struct {
 	{"server by no way", "tools: {mcp: [{name: a}]}", "needs command or url"},
 	{"pattern", "redact: ['(']", "no regular expression"},
 	{"pattern of everything", "redact: ['x*']", "mask everything"},
+	{"cron line of words", "schedules: [{name: a, cron: 'every day', channel: C1, text: t, owner: U1}]", "schedules[0].cron: is no cron line"},
+	{"cron line of six fields", "schedules: [{name: a, cron: '0 0 3 * * *', channel: C1, text: t, owner: U1}]", "five fields"},
+	{"cron line out of range", "schedules: [{name: a, cron: '61 * * * *', channel: C1, text: t, owner: U1}]", "is no cron line"},
+	{"cron line of a day that is none", "schedules: [{name: a, cron: '0 0 31 2 *', channel: C1, text: t, owner: U1}]", "never comes"},
+	{"cron line with a time zone", "schedules: [{name: a, cron: 'TZ=UTC', channel: C1, text: t, owner: U1}]", "names a time zone"},
+	{"cost of a run without a price", "limits: {max_cost: 1}", "line 1, column 20: limits.max_cost: would never be reached"},
+	{"cost of a day without a price", "limits: {per_day: {user: {cost: 1}, channel: {tokens: 9}}}", "limits.per_day.user.cost: would never be reached"},
+	{"cost of all without a price", "limits: {per_day: {channel: {cost: 1}, all: {cost: 2}}}", "limits.per_day.all.cost: would never be reached"},
 	{"schedule twice", "schedules: [{name: a, cron: '@daily', channel: C1, text: t, owner: U1}, {name: a, cron: '@daily', channel: C1, text: t, owner: U1}]", "two schedules"},
 }
 
