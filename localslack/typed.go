@@ -186,8 +186,9 @@ var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 // escape writes the three characters that Slack's text gives a meaning.
 func escape(s string) string { return escaper.Replace(s) }
 
-// controlSequence finds what an app's text makes Slack interpret.
-var controlSequence = regexp.MustCompile(`<([@#!][^<>\s|]+|(?:https?|mailto|tel):[^<>\s|]+)(\|[^<>]*)?>`)
+// controlSequence finds what an app's text makes Slack interpret. The form of a date
+// may hold spaces.
+var controlSequence = regexp.MustCompile(`<(!date\^[0-9]+\^[^<>|]+|[@#!][^<>\s|]+|(?:https?|mailto|tel):[^<>\s|]+)(\|[^<>]*)?>`)
 
 // storeText is an app's text as Slack keeps it: sequences stay, characters
 // that belong to none are escaped.

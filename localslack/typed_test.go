@@ -71,10 +71,11 @@ func TestCodeFences(t *testing.T) {
 func TestStoreText(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"a & b":                      "a &amp; b",
-		"a &amp; b &lt;c&gt;":        "a &amp; b &lt;c&gt;",
-		"<@U1> < <https://x.y|z> >":  "<@U1> &lt; <https://x.y|z> &gt;",
-		"<!date^1^{date}|then> <b>":  "<!date^1^{date}|then> &lt;b&gt;",
+		"a & b":                     "a &amp; b",
+		"a &amp; b &lt;c&gt;":       "a &amp; b &lt;c&gt;",
+		"<@U1> < <https://x.y|z> >": "<@U1> &lt; <https://x.y|z> &gt;",
+		"<!date^1^{date}|then> <b>": "<!date^1^{date}|then> &lt;b&gt;",
+		"<!date^1^{date_short_pretty} {time}|2026-11-30 06:36 UTC> <!here x>": "<!date^1^{date_short_pretty} {time}|2026-11-30 06:36 UTC> &lt;!here x&gt;",
 		"<script>alert(1)</script>":  "&lt;script&gt;alert(1)&lt;/script&gt;",
 		"<!subteam^S1> <mailto:a@b>": "<!subteam^S1> <mailto:a@b>",
 	} {
