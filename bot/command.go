@@ -8,7 +8,6 @@ import (
 
 	"github.com/slack-go/slack"
 
-	"countersign/approvals/decisions"
 	"countersign/bot/card"
 	"countersign/bot/socket"
 )
@@ -33,7 +32,8 @@ func (b *Bot) command(_ context.Context, e socket.Envelope) socket.Response {
 		if err != nil {
 			return err
 		}
-		answer := &slack.WebhookMessage{Text: m.Text, ResponseType: slack.ResponseTypeEphemeral}
+		unfurl := false
+		answer := &slack.WebhookMessage{Text: m.Text, ResponseType: slack.ResponseTypeEphemeral, UnfurlLinks: &unfurl, UnfurlMedia: &unfurl}
 		if len(m.Blocks) > 0 {
 			answer.Blocks = &slack.Blocks{BlockSet: m.Blocks}
 		}
@@ -53,25 +53,18 @@ func (b *Bot) commandAnswer(ctx context.Context, c typedCommand) (card.Message, 
 		return card.Message{Text: b.Card.Refusal("en", "cannot_check", "", nil)}, nil
 	}
 	if strings.TrimSpace(strings.ToLower(c.Text)) != "pending" {
-		return b.Card.Help(lang, b.offered(person, c.Channel)), nil
+		return b.helpFor(lang, person, c.Channel), nil
 	}
 	mine, err := b.waitingFor(ctx, person)
 	if err != nil {
 		return card.Message{}, err
 	}
-	return b.pending(lang, mine), nil
-}
-
-// pending lists what waits for a person, each with a link to its thread.
-func (b *Bot) pending(lang string, mine []decisions.Case) card.Message {
-	say := b.Words.In(lang)
 	if len(mine) == 0 {
-		return card.Message{Text: say.Say("pending.none")}
+		return card.Message{Text: b.Words.In(lang).Say("pending.none")}, nil
 	}
-	lines := []string{say.Say("pending.some")}
+	links := make([]string, len(mine))
 	for i := range mine {
-		r := &mine[i].Run
-		lines = append(lines, "• `"+mine[i].Approval.Tool+"` · <@"+r.Asker.User+"> · <#"+r.Channel+">")
+		links[i] = b.linkTo(ctx, &mine[i].Run)
 	}
-	return card.Message{Text: strings.Join(lines, "\n")}
+	return b.Card.Pending(lang, mine, links), nil
 }

@@ -21,11 +21,24 @@ func TestSlashCommandIsAnsweredPrivately(t *testing.T) {
 	ana.Says("#ops", "@countersign wipe x")
 	w.Slack.Expect(slacktest.Button("approval_approve"))
 	mgr.Commands("#ops", "/countersign", "pending")
-	w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("wipe"), slacktest.Text("waits for your decision"))
+	w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("wipe"), slacktest.Text("waits for your decision"), slacktest.Text("|The request>"), slacktest.Text("Open until"))
 	ana.Commands("#ops", "/countersign", "pending")
 	w.Slack.Expect(slacktest.OnlyFor(ana), slacktest.Text("Nothing waits for you"))
 	ana.Commands("#ops", "/countersign", "help")
 	w.Slack.Expect(slacktest.OnlyFor(ana), slacktest.Text("wipe"))
+}
+
+// Who may not ask is not shown what others may ask for.
+func TestHelpOfOutsidersNamesNoTools(t *testing.T) {
+	t.Parallel()
+	w := apptest.Start(t, apptest.Options{Extra: []tools.Tool{&apptest.Counter{Name: "wipe", Risk: tools.High}}, Model: apptest.Play(apptest.Says("ok"))})
+	for _, name := range []string{"oli", "gus"} {
+		who := w.Slack.User(name)
+		who.Commands("#ops", "/countersign", "help")
+		w.Slack.Expect(slacktest.OnlyFor(who), slacktest.Text("full members of this workspace"), slacktest.NoText("wipe"))
+		who.Says("#ops", "@countersign help")
+		w.Slack.Expect(slacktest.OnlyFor(who), slacktest.Text("full members of this workspace"), slacktest.NoText("wipe"))
+	}
 }
 
 // A stop that was typed while no process was there is obeyed when one is back.

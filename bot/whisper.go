@@ -72,12 +72,20 @@ func (b *Bot) offered(who policy.Person, channel string) []tools.Spec {
 	return slices.DeleteFunc(b.Tools.Specs(), func(s tools.Spec) bool { return !b.Directory.policy().Offers(s, who, channel) })
 }
 
+// helpFor is the help; who may not ask for anything is told so, and sees no tools.
+func (b *Bot) helpFor(lang string, person policy.Person, channel string) card.Message {
+	if person.Standing != policy.Member {
+		return b.Card.Sentence(b.Card.Refusal(lang, "not_member", "", nil))
+	}
+	return b.Card.Help(lang, b.offered(person, channel))
+}
+
 func (b *Bot) help(ctx context.Context, m message) error {
 	person, err := b.Directory.Person(ctx, b.actor(m.User), false)
 	if err != nil {
 		return b.whisper(ctx, m.Channel, m.User, m.ThreadTS, b.Card.Refusal("en", "cannot_check", "", nil))
 	}
-	msg := b.Card.Help(b.langOf(ctx, m.User), b.offered(person, m.Channel))
+	msg := b.helpFor(b.langOf(ctx, m.User), person, m.Channel)
 	return b.whisperBlocks(ctx, m.Channel, m.User, m.ThreadTS, msg)
 }
 

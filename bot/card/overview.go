@@ -52,6 +52,25 @@ func (r *Renderer) Help(lang string, specs []tools.Spec) Message {
 	return m
 }
 
+// Sentence is a message of one sentence, in mrkdwn.
+func (r *Renderer) Sentence(said string) Message {
+	return Message{Text: said, Blocks: []slack.Block{section(said)}}
+}
+
+// Pending lists what waits for a person, each with until when and a link to its
+// request. links are those of the cases, "" where none is known.
+func (r *Renderer) Pending(lang string, waiting []decisions.Case, links []string) Message {
+	p := r.pen(lang)
+	m := Message{Text: p.say("pending.some"), Blocks: []slack.Block{section(p.say("pending.some"))}}
+	for i := range waiting {
+		c := &waiting[i]
+		said := "• " + code(c.Approval.Tool) + " · " + person(c.Run.Asker) + " · " + p.say("card.expires", "when", moment(c.Approval.ExpiresAt)) +
+			" · " + p.place(c, Where{Link: links[i]})
+		m.Blocks = append(m.Blocks, section(said))
+	}
+	return m
+}
+
 func firstSentence(s string) string {
 	for _, end := range []string{". ", "。", "\n"} {
 		if at := strings.Index(s, end); at > 0 {
