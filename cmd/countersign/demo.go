@@ -24,6 +24,10 @@ func (c *demoCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	o := demo.Options{Dir: dir, Fresh: c.Fresh, Addr: c.Addr, Think: c.Think, Env: e.lookup, Out: e.out, Logger: e.log}
+	if err := demo.Check(o); err != nil {
+		return err
+	}
 	// Before anything in the folder is emptied or written: another demo may run from it.
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fault.Wrap(err, fault.Invalid, "The demo's folder %s cannot be made: choose another with --dir.", dir)
@@ -36,7 +40,5 @@ func (c *demoCmd) Run(e *env) error {
 		return fault.Wrap(err, fault.Invalid, "The demo's folder %s cannot be written: choose another with --dir.", dir)
 	}
 	defer func() { _ = release() }() // the lock ends with the process at the latest
-	return demo.Run(e.ctx, demo.Options{
-		Dir: dir, Fresh: c.Fresh, Addr: c.Addr, Think: c.Think, Env: e.lookup, Out: e.out, Logger: e.log,
-	})
+	return demo.Run(e.ctx, o)
 }

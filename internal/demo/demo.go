@@ -95,11 +95,41 @@ func Run(ctx context.Context, o Options) error {
 	return g.Wait()
 }
 
-// prepare makes the folder, or empties it when asked to and when it is ours.
+// Check refuses what no demo is played with: an address that others reach, and a folder
+// that holds something else. It writes nothing, so it comes before the folder's lock.
+func Check(o Options) error {
+	if o.Addr != "" {
+		if err := loopback(o.Addr); err != nil {
+			return err
+		}
+	}
+	entries, err := content(o.Dir)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(o.Dir, marker)); err != nil {
+		return fault.New(fault.Invalid, "The folder %s was not made by the demo: choose another with --dir.", o.Dir)
+	}
+	return nil
+}
+
+// content lists what is in the folder beside the lock.
+func content(dir string) ([]os.DirEntry, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fault.Wrap(err, fault.Invalid, "The demo's folder %s cannot be read: choose another with --dir.", dir)
+	}
+	return slices.DeleteFunc(entries, func(e os.DirEntry) bool { return e.Name() == Lock }), nil
+}
+
+// prepare makes the folder, or empties it when asked to. It is looked at again, now under the lock.
 func prepare(o Options) error {
+	if err := Check(o); err != nil {
+		return err
+	}
 	mark := filepath.Join(o.Dir, marker)
 	if o.Fresh {
-		if err := empty(o.Dir, mark); err != nil {
+		if err := empty(o.Dir); err != nil {
 			return err
 		}
 	}
@@ -112,14 +142,10 @@ func prepare(o Options) error {
 	return shop.Seed(filepath.Join(o.Dir, "shop"))
 }
 
-func empty(dir, mark string) error {
-	entries, err := os.ReadDir(dir)
-	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return e.Name() == Lock })
-	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil
-	}
-	if _, err := os.Stat(mark); err != nil {
-		return fault.New(fault.Invalid, "The folder %s was not made by the demo, so --fresh does not empty it.", dir)
+func empty(dir string) error {
+	entries, err := content(dir)
+	if err != nil {
+		return err
 	}
 	for _, e := range entries {
 		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {

@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -83,14 +82,21 @@ func again(ctx context.Context, addr string) (net.Listener, error) {
 	return bind(ctx, "127.0.0.1:0")
 }
 
-// bind listens on loopback alone: whoever reaches the page can be anybody in it.
 func bind(ctx context.Context, addr string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
+	if err := loopback(addr); err != nil {
 		return nil, err
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, errors.New("the demo listens on loopback addresses alone")
-	}
 	return (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+}
+
+// loopback refuses an address that others reach: whoever reaches the page can be anybody in it.
+func loopback(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fault.Wrap(err, fault.Invalid, "--addr takes HOST:PORT, for example %s.", DefaultAddr)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fault.New(fault.Invalid, "The demo listens on loopback alone, not on %s: whoever reaches its page can be anybody in it. Use %s, from another machine through a tunnel (ssh -L).", addr, DefaultAddr)
+	}
+	return nil
 }
