@@ -30,6 +30,9 @@ type desk struct {
 	text string // of the file
 	in   string
 	now  func() time.Time
+
+	before map[string]string // environment and
+	sound  string            // text before a mistake was made
 }
 
 // sit gives an operator's desk in a world.

@@ -92,6 +92,7 @@ func (e *env) subject(cfg *config.Config) (*doctor.Subject, func(), error) {
 		if parts, err = app.NewParts(ctx, cfg, opt); err != nil {
 			return nil, err
 		}
+		s.Absent = parts.Absent
 		return parts.Tools, nil
 	}
 	done := func() {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -24,10 +26,17 @@ func obedient() *apptest.Script {
 
 // attentive is an obedient model whose server reads all that it is sent.
 func attentive() *apptest.Script {
+	return reading(apptest.Calls("confirm_setup", `{"word":"ready"}`))
+}
+
+// talkative is an attentive model that calls no tool.
+func talkative() *apptest.Script { return reading(apptest.Says("Confirmed.")) }
+
+func reading(offered apptest.Turn) *apptest.Script {
 	return &apptest.Script{Turns: []apptest.Turn{{From: func(r apptest.Request) apptest.Turn {
 		turn := apptest.Says("ready")
 		if len(r.Tools) > 0 {
-			turn = apptest.Calls("confirm_setup", `{"word":"ready"}`)
+			turn = offered
 		}
 		turn.Read = len(strings.Fields(r.Raw))
 		return turn
@@ -80,8 +89,9 @@ type mistake struct {
 	name    string
 	options apptest.Options
 	make    func(d *desk)
-	says    []string // parts of one finding and its fix
-	fine    bool     // a warning alone: the exit code is 0
+	says    []string      // parts of one finding and its fix
+	fine    bool          // a warning alone: the exit code is 0
+	mend    func(d *desk) // what the fix asks for; nil: the table tells the finding alone
 }
 
 func mistakes() []mistake {
@@ -104,71 +114,65 @@ func mistakes() []mistake {
 		}
 	}
 	return []mistake{
-		{name: "no bot token", make: unset("SLACK_BOT_TOKEN"), says: []string{"slack.bot_token is missing", "Set SLACK_BOT_TOKEN"}},
-		{name: "no app token", make: unset("SLACK_APP_TOKEN"), says: []string{"slack.app_token is missing", "Set SLACK_APP_TOKEN"}},
+		{name: "no bot token", make: unset("SLACK_BOT_TOKEN"), says: []string{"slack.bot_token is missing", "Set SLACK_BOT_TOKEN"}, mend: (*desk).asBefore},
+		{name: "no app token", make: unset("SLACK_APP_TOKEN"), says: []string{"slack.app_token is missing", "Set SLACK_APP_TOKEN"}, mend: (*desk).asBefore},
 		{name: "swapped tokens", make: func(d *desk) {
 			d.env["SLACK_APP_TOKEN"], d.env["SLACK_BOT_TOKEN"] = d.env["SLACK_BOT_TOKEN"], d.env["SLACK_APP_TOKEN"]
-		}, says: []string{"this is the bot token", "swap the two"}},
-		{name: "wrong kind of token", make: set("SLACK_BOT_TOKEN", "xoxp-1-person"), says: []string{"this is not a bot token", "Bot User OAuth Token"}},
-		{name: "wrong bot token", make: set("SLACK_BOT_TOKEN", "xoxb-another"), says: []string{"Slack refuses SLACK_BOT_TOKEN (invalid_auth)", "Copy the Bot User OAuth Token"}},
-		{name: "wrong app token", make: set("SLACK_APP_TOKEN", "xapp-another"), says: []string{"Slack refuses SLACK_APP_TOKEN (invalid_auth)", "connections:write"}},
-		{name: "uninstalled", make: func(d *desk) { d.Slack.Server.BreakToken("account_inactive") }, says: []string{"no longer takes SLACK_BOT_TOKEN", "Install the app again"}},
+		}, says: []string{"this is the bot token", "swap the two"}, mend: (*desk).asBefore},
+		{name: "wrong kind of token", make: set("SLACK_BOT_TOKEN", "xoxp-1-person"), says: []string{"this is not a bot token", "Bot User OAuth Token"}, mend: (*desk).asBefore},
+		{name: "wrong bot token", make: set("SLACK_BOT_TOKEN", "xoxb-another"), says: []string{"Slack refuses SLACK_BOT_TOKEN (invalid_auth)", "Copy the Bot User OAuth Token"}, mend: (*desk).asBefore},
+		{name: "wrong app token", make: set("SLACK_APP_TOKEN", "xapp-another"), says: []string{"Slack refuses SLACK_APP_TOKEN (invalid_auth)", "connections:write"}, mend: (*desk).asBefore},
+		{name: "uninstalled", make: func(d *desk) { d.Slack.Server.BreakToken("account_inactive") }, says: []string{"no longer takes SLACK_BOT_TOKEN", "Install the app again"}, mend: func(d *desk) { d.Slack.Server.BreakToken("") }},
 		{name: "app token without its scope", options: slack(func(c *localslack.Config) { c.App.AppScopes = []string{"authorizations:read"} }), make: func(d *desk) {
 			d.Slack.Allow(localslack.ViolationScope)
 		}, says: []string{"lacks the scope connections:write", "Make an app-level token"}},
-		{name: "missing scope", make: scopes("groups:history"), says: []string{"lacks the scope groups:history", "install the app again"}},
-		{name: "missing usergroups:read", make: scopes("usergroups:read"), says: []string{"without the scope usergroups:read", "or name people by users"}},
-		{name: "missing users:read", make: scopes("users:read"), says: []string{"lacks the scope users:read, so it cannot tell who asks", "install the app again"}},
-		{name: "not invited", options: add("slack: {channels: [C0QUIET]}\n"), says: []string{"The bot is not in #quiet", "/invite @countersign"}},
+		{name: "missing scope", make: scopes("groups:history"), says: []string{"lacks the scope groups:history", "install the app again"}, mend: (*desk).installed},
+		{name: "missing usergroups:read", make: scopes("usergroups:read"), says: []string{"without the scope usergroups:read", "or name people by users"}, mend: (*desk).installed},
+		{name: "missing users:read", make: scopes("users:read"), says: []string{"lacks the scope users:read, so it cannot tell who asks", "install the app again"}, mend: (*desk).installed},
+		{name: "not invited", options: add("slack: {channels: [C0QUIET]}\n"), says: []string{"The bot is not in #quiet", "/invite @countersign"}, mend: func(d *desk) { d.invited("C0QUIET") }},
 		{name: "unknown channel", options: add("slack: {channels: [C0NONE]}\n"), says: []string{"cannot see the channel C0NONE", "/invite @countersign"}},
 		{name: "private channel without the scope", options: add("slack: {channels: [C0VAULT]}\n"), make: scopes("groups:read"), says: []string{"C0VAULT", "groups:read"}},
 		{name: "in no channel", options: slack(func(c *localslack.Config) {
 			for i := range c.Channels {
 				c.Channels[i].Members = []string{"U0ANA"}
 			}
-		}), says: []string{"The bot is in no channel", "/invite @countersign"}},
+		}), says: []string{"The bot is in no channel", "/invite @countersign"}, mend: func(d *desk) { d.invited("C0OPS") }},
 		{name: "archived channel", options: add("slack: {approvals_channel: C0OPS}\n"), make: func(d *desk) {
 			if err := d.Slack.Server.Archive("C0OPS", "U0MGR"); err != nil {
 				d.t.Fatal(err)
 			}
 		}, says: []string{"#ops (C0OPS, slack.approvals_channel) is archived", "unarchive"}},
-		{name: "empty group", options: slack(func(c *localslack.Config) { c.Usergroups[0].Members = nil }), says: []string{"@managers (S0MGR, roles.manager) is empty", "Add people"}},
-		{name: "group switched off", options: slack(func(c *localslack.Config) { c.Usergroups[0].Disabled, c.Usergroups[0].Updated = true, 1 }), says: []string{"@managers (S0MGR, roles.manager) is switched off", "Switch it on"}},
-		{name: "group that is not there", options: slack(func(c *localslack.Config) { c.Usergroups = c.Usergroups[1:] }), says: []string{"There is no user group S0MGR", "countersign ids"}},
+		{name: "empty group", options: slack(func(c *localslack.Config) { c.Usergroups[0].Members = nil }), says: []string{"@managers (S0MGR, roles.manager) is empty", "Add people"}, mend: (*desk).twoManagers},
+		{name: "group switched off", options: slack(func(c *localslack.Config) { c.Usergroups[0].Disabled, c.Usergroups[0].Updated = true, 1 }), says: []string{"@managers (S0MGR, roles.manager) is switched off", "Switch it on"}, mend: (*desk).twoManagers},
+		{name: "group that is not there", options: slack(func(c *localslack.Config) { c.Usergroups = c.Usergroups[1:] }), says: []string{"There is no user group S0MGR", "countersign ids"}, mend: (*desk).twoManagers},
 		{name: "deactivated approver", options: slack(func(c *localslack.Config) { c.Usergroups[0].Members = []string{"U0MGR", "U0FIN", "U0EVE"} }),
-			says: []string{"eve (U0EVE, @managers, roles.manager) is deactivated", "out of the role"}, fine: true},
+			says: []string{"eve (U0EVE, @managers, roles.manager) is deactivated", "out of the role"}, fine: true, mend: (*desk).twoManagers},
 		{name: "outsiders alone", options: slack(func(c *localslack.Config) { c.Usergroups[0].Members = []string{"U0OLI", "U0EVE"} }),
-			says: []string{"Nobody can countersign", "Add a member"}},
+			says: []string{"Nobody can countersign", "Add a member"}, mend: (*desk).twoManagers},
 		{name: "one approver", options: slack(func(c *localslack.Config) { c.Usergroups[0].Members = []string{"U0MGR"} }),
-			says: []string{"Only mgr (U0MGR) may countersign", "one more person"}, fine: true},
+			says: []string{"Only mgr (U0MGR) may countersign", "one more person"}, fine: true, mend: (*desk).twoManagers},
 		{name: "no approvers", options: apptest.Options{Approvals: "approvals: {ttl: 1h}"}, says: []string{"nobody may countersign", "delete_document"}, fine: true},
-		{name: "clock behind", make: func(d *desk) { d.Slack.Server.SkewDate(time.Hour) }, says: []string{"1h0m", "behind Slack's", "NTP"}},
-		{name: "clock ahead", make: func(d *desk) { d.Slack.Server.SkewDate(-time.Hour) }, says: []string{"ahead of Slack's", "NTP"}},
+		{name: "clock behind", make: func(d *desk) { d.Slack.Server.SkewDate(time.Hour) }, says: []string{"1h0m", "behind Slack's", "NTP"}, mend: func(d *desk) { d.Slack.Server.SkewDate(0) }},
+		{name: "clock ahead", make: func(d *desk) { d.Slack.Server.SkewDate(-time.Hour) }, says: []string{"ahead of Slack's", "NTP"}, mend: func(d *desk) { d.Slack.Server.SkewDate(0) }},
 		{name: "clock apart from the database's", options: apptest.Options{Database: "postgres"}, make: func(d *desk) {
 			d.now = func() time.Time { return time.Now().Add(5 * time.Second) }
-		}, says: []string{"ahead of the database's", "no run is worked on", "NTP"}},
-		{name: "database down", make: set("DATABASE_URL", "postgres://nobody@127.0.0.1:1/none"), says: []string{"The database at 127.0.0.1:1/none cannot be reached.", "Start the server"}},
-		{name: "database not migrated", options: apptest.Options{Database: "postgres"}, says: []string{"has schema 0, and this version needs", "countersign migrate"}, fine: true},
-		{name: "no Slack", make: set("SLACK_API_URL", "http://127.0.0.1:1/api"), says: []string{"Slack cannot be reached.", "Check the network"}},
-		{name: "Socket Mode off", make: func(d *desk) { d.Slack.Server.RefuseOpen("link_disabled") }, says: []string{"Socket Mode is switched off", "Switch Socket Mode on"}},
+		}, says: []string{"ahead of the database's", "no run is worked on", "NTP"}, mend: func(d *desk) { d.now = time.Now; d.must("migrate") }},
+		{name: "database down", make: set("DATABASE_URL", "postgres://nobody@127.0.0.1:1/none"), says: []string{"The database at 127.0.0.1:1/none cannot be reached.", "Start the server"}, mend: (*desk).asBefore},
+		{name: "database not migrated", options: apptest.Options{Database: "postgres"}, says: []string{"has schema 0, and this version needs", "countersign migrate"}, fine: true, mend: func(d *desk) { d.must("migrate") }},
+		{name: "no Slack", make: set("SLACK_API_URL", "http://127.0.0.1:1/api"), says: []string{"Slack cannot be reached.", "Check the network"}, mend: (*desk).asBefore},
+		{name: "Socket Mode off", make: func(d *desk) { d.Slack.Server.RefuseOpen("link_disabled") }, says: []string{"Socket Mode is switched off", "Switch Socket Mode on"}, mend: func(d *desk) { d.Slack.Server.EnableLink() }},
 		{name: "too many connections", make: (*desk).crowd, says: []string{"too_many_websockets", "ten connections"}},
-		{name: "no model", make: set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1"), says: []string{"cannot be used", "provider's state"}},
-		{name: "wrong model name", options: apptest.Options{Model: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusNotFound)
-			_, _ = w.Write([]byte(`{"error":{"message":"The model does not exist","type":"invalid_request_error","code":"model_not_found"}}`))
-		})}, says: []string{"cannot be used", "OPENAI_MODEL"}},
-		{name: "wrong key", options: apptest.Options{Model: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusUnauthorized)
-			_, _ = w.Write([]byte(`{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`))
-		})}, says: []string{"cannot be used", "OPENAI_API_KEY"}},
-		{name: "model without tools", options: apptest.Options{Model: &apptest.Script{Turns: []apptest.Turn{apptest.Says("Confirmed.")}}},
+		{name: "no model", make: set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1"), says: []string{"cannot be used", "provider's state"}, mend: (*desk).asBefore},
+		{name: "wrong model name", options: apptest.Options{Model: choosy()}, make: set("OPENAI_MODEL", "playbok"), says: []string{"cannot be used", "OPENAI_MODEL"}, mend: (*desk).asBefore},
+		{name: "wrong key", options: apptest.Options{Model: choosy()}, make: set("OPENAI_API_KEY", "tset"), says: []string{"cannot be used", "OPENAI_API_KEY"}, mend: (*desk).asBefore},
+		{name: "model without tools", options: apptest.Options{Model: talkative()},
 			says: []string{"with words instead of the tool call", "model.name"}, fine: true},
 		{name: "folder that is not there", make: func(d *desk) {
 			if err := os.RemoveAll(filepath.Join(d.Dir, "data")); err != nil {
 				d.t.Fatal(err)
 			}
-		}, says: []string{"tools.files.root", "Correct that setting"}},
-		{name: "service down", make: func(d *desk) { d.write(strings.ReplaceAll(d.text, d.shop(), "127.0.0.1:1")) }, says: []string{"Nobody answers at 127.0.0.1:1", "Start the service"}, fine: true},
+		}, says: []string{"tools.files.root", "Correct that setting"}, mend: func(d *desk) { d.folder("data") }},
+		{name: "service down", make: func(d *desk) { d.write(strings.ReplaceAll(d.text, d.shop(), "127.0.0.1:1")) }, says: []string{"Nobody answers at 127.0.0.1:1", "Start the service"}, fine: true, mend: (*desk).asBefore},
 		{name: "address taken", make: func(d *desk) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -176,14 +180,25 @@ func mistakes() []mistake {
 			}
 			d.t.Cleanup(func() { _ = l.Close() }) // nobody uses it
 			d.env["COUNTERSIGN_HTTP_ADDR"] = l.Addr().String()
-		}, says: []string{"cannot be listened on", "COUNTERSIGN_HTTP_ADDR"}},
+		}, says: []string{"cannot be listened on", "COUNTERSIGN_HTTP_ADDR"}, mend: (*desk).asBefore},
 		{name: "no folder for the database", make: func(d *desk) { d.env["DATABASE_URL"] = "sqlite:" + filepath.Join(d.Dir, "none", "x.db") },
-			says: []string{"There is no folder", "Make the folder"}},
-		{name: "house rules that are not there", options: add("model: {instructions: /nonexistent/rules.md}\n"), says: []string{"The house rules cannot be read", "model.instructions"}},
-		{name: "unknown key", options: add("limit: {max_steps: 3}\n"), says: []string{"limit: unknown setting", "config check"}},
+			says: []string{"There is no folder", "Make the folder"}, mend: func(d *desk) { d.folder("none") }},
+		{name: "house rules that are not there", make: func(d *desk) {
+			d.write(strings.Replace(d.text, "window: 8192", "window: 8192, instructions: /nonexistent/rules.md", 1))
+		}, says: []string{"The house rules cannot be read", "model.instructions"}, mend: (*desk).asBefore},
+		{name: "unknown key", options: add("limit: {max_steps: 3}\n"), says: []string{"limit: unknown setting", "config check"}, mend: (*desk).asBefore},
+		{name: "name instead of an id", make: func(d *desk) { d.write(strings.ReplaceAll(d.text, "S0MGR", "managers")) },
+			says: []string{`"managers" is a name`, `countersign ids "managers"`}, mend: (*desk).asBefore},
+		{name: "program of an MCP server that is not there", options: add("  mcp:\n    - {name: hub, command: [no-such-program]}\n"),
+			says: []string{"The MCP server hub is not connected", "no-such-program", "correct command or url of tools.mcp"}, fine: true, mend: func(d *desk) {
+				d.asBefore()
+				d.write(d.sound + fmt.Sprintf("  mcp:\n    - {name: hub, url: %q}\n", startHub(d.t).url))
+			}},
+		{name: "newer schema", make: (*desk).migratedByNewer, says: []string{"has schema 99999, and this version knows", "newer version"}, mend: (*desk).readByNewer},
 	}
 }
 
+// Each mistake is named with its fix, and with the fix applied nothing is left to say.
 func TestDoctorNamesMistakes(t *testing.T) {
 	t.Parallel()
 	for _, m := range mistakes() {
@@ -203,6 +218,13 @@ func TestDoctorNamesMistakes(t *testing.T) {
 			}
 			if !found || strings.Contains(p.out+p.errs, slacktest.BotToken) || strings.Contains(p.out+p.errs, slacktest.AppToken) {
 				t.Errorf("wanted %q in\n%s%s", m.says, p.out, p.errs)
+			}
+			if m.mend == nil {
+				return
+			}
+			m.mend(d)
+			if out := d.must("doctor"); strings.Contains(out, "broken ") || strings.Contains(out, "warning ") {
+				t.Errorf("mended, and still:\n%s", out)
 			}
 		})
 	}
@@ -233,8 +255,12 @@ func healthyOr(t *testing.T, m mistake) *desk {
 	t.Helper()
 	extra := m.options.YAML
 	m.options.YAML = ""
+	if m.options.Model == nil {
+		m.options.Model = attentive()
+	}
 	d := healthy(t, m.options)
-	d.write(d.text + extra)
+	d.before, d.sound = maps.Clone(d.env), "model: {window: 8192}\n"+d.text
+	d.write(d.sound + extra)
 	if m.make != nil {
 		m.make(d)
 	}

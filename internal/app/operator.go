@@ -159,6 +159,17 @@ func NewParts(ctx context.Context, cfg *config.Config, opt Options) (*Parts, err
 	return &Parts{Tools: a.registry, Policy: a.law, app: a}, nil
 }
 
+// Absent gives the MCP servers that are not connected, by name, and why.
+func (p *Parts) Absent() map[string]string {
+	absent := map[string]string{}
+	for i, s := range p.app.servers {
+		if status := s.Status(); !status.Connected {
+			absent[p.app.cfg.Tools.MCP[i].Name] = status.Error
+		}
+	}
+	return absent
+}
+
 // Close closes what the tools opened.
 func (p *Parts) Close() error { return p.app.closers.run() }
 

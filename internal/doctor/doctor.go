@@ -66,7 +66,8 @@ type Subject struct {
 	Database func(ctx context.Context) (Database, error)
 	Model    llm.Model
 	Tools    func(ctx context.Context) (*tools.Registry, error)
-	Scopes   []string // that the bot token must have
+	Absent   func() map[string]string // asked after Tools: MCP servers that are not connected, and why
+	Scopes   []string                 // that the bot token must have
 	Now      func() time.Time
 	MaxSkew  time.Duration // between our clock and the database's, beyond which nothing is claimed
 	Running  string        // what a countersign that serves here already says of itself; empty: none does

@@ -26,6 +26,7 @@ func (e *examiner) tools(ctx context.Context) {
 		e.broken("tools", "Correct that setting.", "%s", sentence(err))
 		return
 	}
+	e.servers()
 	specs := registry.Specs()
 	if len(specs) == 0 {
 		e.warn("tools", "Configure tools (files, docs, sql, http …), or it can only talk.", "No tool is configured.")
@@ -38,6 +39,21 @@ func (e *examiner) tools(ctx context.Context) {
 		}
 	}
 	e.services(ctx)
+}
+
+// servers tells of each MCP server whether it is there.
+func (e *examiner) servers() {
+	if e.Absent == nil {
+		return
+	}
+	absent := e.Absent()
+	for _, s := range e.Config.Tools.MCP {
+		if why, ok := absent[s.Name]; ok {
+			e.warn("tools", "Start the server, or correct command or url of tools.mcp.", "The MCP server %s is not connected, so its tools are missing: %s.", s.Name, why)
+			continue
+		}
+		e.ok("tools", "The MCP server %s is connected.", s.Name)
+	}
 }
 
 // ready asks a tool itself, where it can be asked.
