@@ -61,6 +61,7 @@ soak: ## Long proofs: thousands of histories with deaths, a hundred thousand ove
 	COUNTERSIGN_HISTORIES=10000 PACKAGES=./agent scripts/test.sh -run TestHistories -timeout 150m
 	COUNTERSIGN_HISTORIES=1000 PACKAGES=./internal/app scripts/test.sh -run TestManyHands -timeout 150m
 	COUNTERSIGN_OVERDUE=100000 PACKAGES=./internal/app scripts/test.sh -run TestOverdueInBatches -timeout 60m
+	COUNTERSIGN_SOAK=10m PACKAGES=./bot scripts/test.sh -run TestSoak -timeout 60m
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME (60s)
