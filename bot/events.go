@@ -63,17 +63,37 @@ func (b *Bot) event(ctx context.Context, e socket.Envelope) socket.Response {
 		b.missed(ctx)
 		return socket.Response{Ack: true}
 	}
+	if b.forget(o.Event) {
+		return socket.Response{Ack: true}
+	}
 	if json.Unmarshal(e.Payload, &o) != nil || len(o.Event) == 0 || json.Unmarshal(o.Event, &m) != nil {
 		return socket.Response{Ack: true} // nothing that coming again would mend
 	}
-	if err := b.take(ctx, m, o.Event); err != nil {
+	if err := b.take(ctx, m); err != nil {
 		b.Logger.WarnContext(ctx, "an event could not be stored; Slack sends it again", "type", m.Type, "error", err)
 		return socket.Response{}
 	}
 	return socket.Response{Ack: true}
 }
 
-func (b *Bot) take(ctx context.Context, m message, raw json.RawMessage) error {
+// forget handles the events that say that people or groups changed. They have a shape
+// of their own: their user is an object.
+func (b *Bot) forget(event json.RawMessage) bool {
+	var kind struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(event, &kind) != nil {
+		return false
+	}
+	switch kind.Type {
+	case "user_change", "subteam_members_changed", "subteam_updated":
+		b.Directory.Forget(event)
+		return true
+	}
+	return false
+}
+
+func (b *Bot) take(ctx context.Context, m message) error {
 	switch m.Type {
 	case "app_mention":
 		return b.heard(ctx, m)
@@ -83,8 +103,6 @@ func (b *Bot) take(ctx context.Context, m message, raw json.RawMessage) error {
 		if m.Tab == "" || m.Tab == "home" {
 			return b.wishHome(ctx, m.User)
 		}
-	case "user_change", "subteam_members_changed", "subteam_updated":
-		b.Directory.Forget(raw)
 	case "channel_id_changed", "channel_archive", "group_archive", "channel_left", "group_left", "tokens_revoked", "app_uninstalled":
 		return b.place(ctx, m)
 	case "member_joined_channel":
