@@ -205,7 +205,10 @@ func (d *Directory) Forget(event json.RawMessage) {
 		User struct {
 			ID string `json:"id"`
 		} `json:"user"`
-		Subteam string `json:"subteam_id"`
+		Members string `json:"subteam_id"` // of subteam_members_changed
+		Subteam struct {
+			ID string `json:"id"`
+		} `json:"subteam"` // of subteam_updated
 	}
 	if json.Unmarshal(event, &e) != nil {
 		return
@@ -213,7 +216,8 @@ func (d *Directory) Forget(event json.RawMessage) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.people.items, e.User.ID)
-	delete(d.groups.items, e.Subteam)
+	delete(d.groups.items, e.Members)
+	delete(d.groups.items, e.Subteam.ID)
 }
 
 // Failing says since when no look-up worked; zero when the last one did, or when none
