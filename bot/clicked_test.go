@@ -236,12 +236,16 @@ func TestFormOpensBeforeTheDatabaseAnswers(t *testing.T) {
 // A person's form shows what they may not save at its field, in their language.
 func TestFormErrorsSpeakTheReadersLanguage(t *testing.T) {
 	t.Parallel()
-	w, _, card := waiting(t, apptest.Options{})
+	w := apptest.Start(t, apptest.Options{
+		Extra: []tools.Tool{&apptest.Counter{Name: "wipe", Risk: tools.High}},
+		Model: apptest.Play(apptest.Calls("wipe", `{"what":"x"}`), apptest.Says("ok")),
+	})
 	mgr := w.Slack.User("mgr")
 	if err := w.Slack.Server.PutPerson(localslack.Person{ID: mgr.ID, Name: "mgr", RealName: "Manager", Locale: "zh-CN"}); err != nil {
 		t.Fatal(err)
 	}
-	w.Slack.ExpectAcked()
+	w.Slack.User("ana").Says("#ops", "@countersign wipe x")
+	card := w.Slack.Expect(slacktest.Button("approval_approve"))
 	mgr.Clicks(card, "approval_respond")
 	out := w.Slack.ExpectModal(mgr, "代为答复").Fill("reason", " ").Submit()
 	if got := out.Errors["reason"]; got == "" || strings.Contains(got, "Please") {
