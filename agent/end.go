@@ -71,7 +71,7 @@ func (w *worker) cancelOpen(c *Change, now time.Time) {
 		case StepMachine.Can(s.State, StepCancelled):
 			s.State, s.Code, s.Observation = StepCancelled, "cancelled", "CANCELLED: it was not run."
 		case s.State == StepExecuting:
-			s.State, s.Code = StepUncertain, "uncertain"
+			s.State, s.Code, s.Summary = StepUncertain, "uncertain", "" // what it last said is no outcome
 			c.Wishes = append(c.Wishes, questionWish(&w.run, s.N, now))
 		default:
 			continue

@@ -54,6 +54,9 @@ func (p pen) step(s *agent.Step, now time.Time, private bool) slack.RichTextElem
 	if s.State.Settled() && !private && s.Summary != "" {
 		result = p.sentence(s.Summary, 140)
 	}
+	if s.State == agent.StepExecuting && !private && s.Summary != "" {
+		result += ": " + p.sentence(s.Summary, 140)
+	}
 	if t := elapsed(s, now); t > 0 {
 		result += " · " + p.took(t)
 	}

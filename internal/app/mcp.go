@@ -18,8 +18,16 @@ const mcpPatience = 3 * time.Second
 // wireServers connects the MCP servers and keeps the registry current with what
 // they offer.
 func (a *edition) wireServers(ctx context.Context) error {
+	told := func(mcp.Progress) {}
+	if a.store != nil && len(a.cfg.Tools.MCP) > 0 {
+		n := a.wireNotes()
+		a.closers.add(n.close)
+		told = n.take
+	}
 	for _, c := range a.cfg.Tools.MCP {
-		s, err := mcp.Connect(ctx, a.mcpConfig(c))
+		declared := a.mcpConfig(c)
+		declared.Progress = told
+		s, err := mcp.Connect(ctx, declared)
 		if err != nil {
 			return fault.Wrap(err, fault.Invalid, "tools.mcp %s: %s.", c.Name, err)
 		}

@@ -96,7 +96,7 @@ func question(p *mcp.ElicitParams) string {
 }
 
 // progressPace is how often the progress of one call is told.
-const progressPace = 250 * time.Millisecond
+const progressPace = time.Second
 
 // due gives the call of a token, if its progress was not told just now.
 func (s *Server) due(token string) *flight {
