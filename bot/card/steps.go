@@ -54,7 +54,7 @@ func (p pen) step(s *agent.Step, now time.Time, private bool) slack.RichTextElem
 	if s.State.Settled() && !private && s.Summary != "" {
 		result = p.sentence(s.Summary, 140)
 	}
-	if s.State == agent.StepExecuting && !private && s.Summary != "" {
+	if running(s) && !private && s.Summary != "" {
 		result += ": " + p.sentence(s.Summary, 140)
 	}
 	if t := elapsed(s, now); t > 0 {
@@ -125,4 +125,10 @@ func icon(s agent.StepState) string {
 		return "⏹️"
 	}
 	return "⏳"
+}
+
+// running says whether the call may be under way: one without effects is made while its
+// step is allowed.
+func running(s *agent.Step) bool {
+	return s.State == agent.StepAllowed || s.State == agent.StepExecuting
 }

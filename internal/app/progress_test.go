@@ -39,6 +39,5 @@ func TestProgressOfAnMCPCallIsShown(t *testing.T) {
 	running := w.Slack.Expect(slacktest.Text("hub_scan"), slacktest.Text("shelves⟨U+202E⟩ (2 of 3)"))
 	close(finish)
 	w.Slack.Expect(answer, slacktest.Text("All is well."))
-	w.Slack.Expect(slacktest.Text("hub_scan"), slacktest.Text("nothing strange"))
-	w.Slack.ExpectUpdate(running, slacktest.NoText("2 of 3"))
+	w.Slack.ExpectUpdate(running, slacktest.Text("nothing strange"), slacktest.NoText("2 of 3"))
 }

@@ -6,12 +6,14 @@ import (
 	"countersign/agent"
 )
 
-// Note stores what an executing call says of its progress, and asks for the run's
-// progress message to be drawn again. The outcome replaces it; a call that is not
-// executing any more keeps what it has.
+// Note stores what a running call says of its progress, and asks for the run's
+// progress message to be drawn again. The outcome replaces it; a call that has
+// ended keeps what it has.
 func (s *Store) Note(ctx context.Context, run string, step int, text string) error {
 	return s.transact(ctx, func(t *txn) error {
-		n, err := t.changed("UPDATE steps SET summary = ? WHERE run = ? AND n = ? AND state = ?", clean(text), run, step, string(agent.StepExecuting))
+		// A call without effects runs while its step is allowed.
+		n, err := t.changed("UPDATE steps SET summary = ? WHERE run = ? AND n = ? AND state IN (?, ?)",
+			clean(text), run, step, string(agent.StepAllowed), string(agent.StepExecuting))
 		if err != nil || n == 0 {
 			return err
 		}
