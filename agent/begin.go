@@ -11,7 +11,8 @@ import (
 
 // begin is the first work on a run: who asks is checked, the system prompt is
 // fixed for the run's whole life, and what the thread showed before is quoted. It is
-// stored with the first reply: who dies before that has done nothing, and it is begun anew.
+// committed under the wake that was read: a request that was deleted or stopped meanwhile
+// never reaches the model.
 func (w *worker) begin(ctx context.Context) (done bool, err error) {
 	person, err := w.a.Directory.Person(ctx, w.run.Asker, false)
 	if err != nil {
@@ -29,7 +30,7 @@ func (w *worker) begin(ctx context.Context) (done bool, err error) {
 	if err := w.fire(OnBegin); err != nil {
 		return true, err
 	}
-	return false, nil
+	return false, w.commit(ctx, Change{}, true)
 }
 
 // refuseRun ends a run that may not start. The code is a key of the message catalogue.

@@ -69,7 +69,7 @@ func TestGrantsAreListedAndRevoked(t *testing.T) {
 func TestReviewsAreListed(t *testing.T) {
 	t.Parallel()
 	d, card, approval := waiting(t, apptest.Options{
-		Roles: "  oncall: {users: [U0FIN]}\n", Approvals: "approvals: {approvers: [manager], break_glass: [oncall], sweep: 200ms}",
+		Roles: "  oncall: {users: [U0FIN]}\n", Approvals: "approvals: {approvers: [manager], totp_key: '${CODES_KEY}', break_glass: [oncall], sweep: 200ms}",
 	})
 	if out := d.must("approvals", "reviews"); out != "nothing waits for a review\n" {
 		t.Error(out)

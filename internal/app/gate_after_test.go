@@ -31,7 +31,7 @@ func (s *stage) pressesHome(who slacktest.Person, action, part string) {
 func TestHomeListsReviewsAndGrants(t *testing.T) {
 	t.Parallel()
 	s, _ := granting(t, apptest.Options{
-		Roles: "  oncall: {users: [U0FIN]}\n", Approvals: "approvals: {approvers: [manager], break_glass: [oncall], grants: {count: 3, within: 1h}, sweep: 200ms}",
+		Roles: "  oncall: {users: [U0FIN]}\n", Approvals: "approvals: {approvers: [manager], totp_key: '${CODES_KEY}', break_glass: [oncall], grants: {count: 3, within: 1h}, sweep: 200ms}",
 	})
 	s.enrolls(s.fin)
 	card := s.approvedCard()
@@ -71,7 +71,7 @@ func TestDeniedAfterBreakGlass(t *testing.T) {
 		turn := wipes("prod")
 		turn.Calls = append(turn.Calls, apptest.Call{Name: "slow", Args: `{"thought":"too","what":"x"}`})
 		o.Extra, o.Roles, o.Model = []tools.Tool{count, slow}, "  oncall: {users: [U0FIN]}\n", apptest.Play(turn, apptest.Says("I may not."))
-		o.Approvals, o.YAML = "approvals: {approvers: [manager], break_glass: [oncall], sweep: 200ms}", "limits: {tool_timeout: 40s}"
+		o.Approvals, o.YAML = "approvals: {approvers: [manager], totp_key: '${CODES_KEY}', break_glass: [oncall], sweep: 200ms}", "limits: {tool_timeout: 40s}"
 		s := start(t, o)
 		s.enrolls(s.fin)
 		ask := s.asks("wipe prod")
@@ -101,7 +101,7 @@ func TestEditorBreaksNoGlass(t *testing.T) {
 	count := &apptest.Counter{Name: "wipe", Risk: tools.High}
 	s := start(t, apptest.Options{
 		Extra: []tools.Tool{count}, Roles: "  oncall: {users: [U0MGR]}\n", Model: apptest.Play(wipes("all"), apptest.Says("It is gone.")),
-		Approvals: "approvals: {approvers: [manager, finance], quorum: 2, break_glass: [oncall], sweep: 200ms}",
+		Approvals: "approvals: {approvers: [manager, finance], quorum: 2, totp_key: '${CODES_KEY}', break_glass: [oncall], sweep: 200ms}",
 	})
 	s.enrolls(s.mgr)
 	card := s.card(s.asks("wipe it"))

@@ -87,7 +87,7 @@ func TestScene4Edited(t *testing.T) {
 			t.Errorf("the form shows %q", got)
 		}
 		form.Fill("arg:id", "doc_43").Fill("reason", "wrong number").MustSubmit()
-		s.answered(ask, "<@U0MGR> changed the document from doc_42 to doc_43", "wrong number")
+		s.answered(ask, "@mgr changed the document from doc_42 to doc_43", "wrong number")
 		s.Slack.ExpectUpdate(card, slacktest.NoButton(""), slacktest.Text("doc_43"), slacktest.Text("doc_42"), slacktest.Text("<@U0MGR>"))
 		if s.File("docs/doc_42.md") == "" || s.File("docs/doc_43.md") != "" {
 			t.Error("doc_43 should be deleted, doc_42 kept")
