@@ -1,6 +1,7 @@
 package bot_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -94,12 +95,14 @@ func TestProgressTellsTimeAndCost(t *testing.T) {
 	release := make(chan struct{})
 	slow := apptest.Turn{From: func(apptest.Request) apptest.Turn { <-release; return apptest.Says("ok") }}
 	w := apptest.Start(t, apptest.Options{Model: apptest.Play(slow), Now: clock.Now, YAML: "\nmodel: {price: {input_per_million: 1000, output_per_million: 2000, currency: EUR}}\n"})
+	goOn := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(goOn)
 	ask := w.Slack.User("ana").Says("#ops", "@countersign think")
 	line := w.Slack.Expect(slacktest.InThread(ask), progress)
 	w.Slack.ExpectUpdate(line, slacktest.Text("Working on it"))
 	clock.Shift(40 * time.Second)
 	w.Slack.ExpectUpdate(line, slacktest.Text("Working on it…* · 4"))
-	close(release)
+	goOn()
 	w.Slack.Expect(slacktest.InThread(ask), answer)
 	w.Slack.ExpectUpdate(line, slacktest.Text("Done in"), slacktest.Text("110 tokens"), slacktest.Text("0.120 EUR"))
 }
