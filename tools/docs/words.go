@@ -24,12 +24,13 @@ type stamp struct{ id, size, modified int64 }
 // The marks of an index file of ours, so that no other database is taken for one.
 const (
 	wordsApplication = 0x63736978
-	wordsVersion     = 1
+	wordsVersion     = 2
 )
 
+// A number is never used twice: another process may still be about to drop it.
 const wordsSchema = `
 DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS documents;
-CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, modified INTEGER NOT NULL);
+CREATE TABLE documents (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, modified INTEGER NOT NULL);
 CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1,
 	tokenize="unicode61 remove_diacritics 0 categories 'L* N* M* Co' tokenchars '_'");
 `
@@ -104,8 +105,13 @@ func (w *words) known() (map[string]stamp, error) {
 	return all, err
 }
 
-// put indexes the text of a file that is not known, or not any more.
+// put indexes the text of a file, in place of what another process may have put there
+// meanwhile.
 func (w *words) put(path string, at stamp, text string) error {
+	err := errors.Join(w.each(nil, "DELETE FROM words WHERE rowid IN (SELECT id FROM documents WHERE path = ?)", path), w.each(nil, "DELETE FROM documents WHERE path = ?", path))
+	if err != nil {
+		return err
+	}
 	if err := w.each(nil, "INSERT INTO documents (path, size, modified) VALUES (?, ?, ?)", path, at.size, at.modified); err != nil {
 		return err
 	}
