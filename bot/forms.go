@@ -98,8 +98,12 @@ func (b *Bot) form(ctx context.Context, c *decisions.Case, action, user string, 
 	if !fits {
 		return b.Card.Note(lang, "unfit", "", c)
 	}
-	private, err := json.Marshal(meta)
-	if err == nil {
+	return carrying(v, meta)
+}
+
+// carrying gives a form what its submission needs to find its approval.
+func carrying(v slack.ModalViewRequest, meta card.ModalMeta) slack.ModalViewRequest {
+	if private, err := json.Marshal(meta); err == nil {
 		v.PrivateMetadata = string(private)
 	}
 	return v
@@ -113,8 +117,7 @@ func (b *Bot) drawForm(c *decisions.Case, action, lang string) (slack.ModalViewR
 		return b.Card.RejectModal(c, lang), true
 	case actRespond:
 		return b.Card.RespondModal(c, lang), true
-	}
-	if action == actGlass {
+	case actGlass:
 		return b.Card.GlassModal(c, lang)
 	}
 	return b.Card.ShowModal(c, lang)

@@ -42,11 +42,7 @@ func (b *Bot) reviewForm(c *decisions.Case, action, lang string, meta card.Modal
 		return b.Card.Note(lang, "review_over", "", c)
 	}
 	v := b.Card.ReviewModal(c, action == actConcern, lang)
-	private, err := json.Marshal(meta)
-	if err == nil {
-		v.PrivateMetadata = string(private)
-	}
-	return v
+	return carrying(v, meta)
 }
 
 func (b *Bot) submittedReview(ctx context.Context, p *pressed, meta card.ModalMeta) socket.Response {

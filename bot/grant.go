@@ -24,11 +24,7 @@ func (b *Bot) grantForm(ctx context.Context, c *decisions.Case, user string, met
 	if !fits {
 		return b.Card.Note(lang, "unfit", "", c)
 	}
-	private, err := json.Marshal(meta)
-	if err == nil {
-		v.PrivateMetadata = string(private)
-	}
-	return v
+	return carrying(v, meta)
 }
 
 // submittedGrant handles the form: what is wrong with it stands at its field.

@@ -106,16 +106,9 @@ func (d *Door) nudge(ctx context.Context, c *Case, n Nudge, by *approvals.Decisi
 
 // Claim says that a person who may decide is at it, for ten minutes.
 func (d *Door) Claim(ctx context.Context, t Attempt) (Outcome, error) {
-	person, err := d.Directory.Person(ctx, t.Who, true)
-	if err != nil {
-		return d.refuse(ctx, t, nil, "cannot_check", "")
-	}
-	c, err := d.Store.Case(ctx, t.Approval)
-	if errors.Is(err, agent.ErrNotFound) {
-		return d.refuse(ctx, t, nil, "unknown", "")
-	}
-	if err != nil {
-		return Outcome{}, fmt.Errorf("read approval %s: %w", t.Approval, err)
+	person, c, out, err := d.enter(ctx, t)
+	if c == nil {
+		return out, err
 	}
 	a, now := &c.Approval, d.Now()
 	if a.State != approvals.Pending {

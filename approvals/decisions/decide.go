@@ -95,12 +95,9 @@ func (d *Door) Decide(ctx context.Context, t Attempt) (Outcome, error) {
 }
 
 func (d *Door) once(ctx context.Context, t Attempt, person policy.Person) (Outcome, error) {
-	c, err := d.Store.Case(ctx, t.Approval)
-	if errors.Is(err, agent.ErrNotFound) {
-		return d.refuse(ctx, t, nil, "unknown", "")
-	}
-	if err != nil {
-		return Outcome{}, fmt.Errorf("read approval %s: %w", t.Approval, err)
+	c, out, err := d.subject(ctx, t)
+	if c == nil {
+		return out, err
 	}
 	if code, detail, err := d.objection(ctx, t, c, person); err != nil || code != "" {
 		if err != nil {
@@ -109,6 +106,31 @@ func (d *Door) once(ctx context.Context, t Attempt, person policy.Person) (Outco
 		return d.refuse(ctx, t, c, code, detail)
 	}
 	return d.apply(ctx, t, c, person)
+}
+
+// enter looks up who tries, and what about. Without a case the outcome says why the
+// attempt does not count.
+func (d *Door) enter(ctx context.Context, t Attempt) (who policy.Person, c *Case, out Outcome, err error) {
+	if who, err = d.Directory.Person(ctx, t.Who, true); err != nil {
+		out, err = d.refuse(ctx, t, nil, "cannot_check", "")
+		return who, nil, out, err
+	}
+	c, out, err = d.subject(ctx, t)
+	return who, c, out, err
+}
+
+// subject reads what an attempt is about. Without a case the outcome says why the
+// attempt does not count.
+func (d *Door) subject(ctx context.Context, t Attempt) (*Case, Outcome, error) {
+	c, err := d.Store.Case(ctx, t.Approval)
+	if errors.Is(err, agent.ErrNotFound) {
+		out, err := d.refuse(ctx, t, nil, "unknown", "")
+		return nil, out, err
+	}
+	if err != nil {
+		return nil, Outcome{}, fmt.Errorf("read approval %s: %w", t.Approval, err)
+	}
+	return c, Outcome{}, nil
 }
 
 // objection says why an attempt cannot count, in the order in which a person would ask.

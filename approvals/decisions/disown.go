@@ -17,12 +17,9 @@ import (
 // on none of theirs counts until an operator says so, and those that stand in open
 // approvals are void. It may be repeated: what was done stays done.
 func (d *Door) Disown(ctx context.Context, t Attempt) (Outcome, error) {
-	c, err := d.Store.Case(ctx, t.Approval)
-	if errors.Is(err, agent.ErrNotFound) {
-		return d.refuse(ctx, t, nil, "unknown", "")
-	}
-	if err != nil {
-		return Outcome{}, fmt.Errorf("read approval %s: %w", t.Approval, err)
+	c, out, err := d.subject(ctx, t)
+	if c == nil {
+		return out, err
 	}
 	theirs := slices.ContainsFunc(c.Approval.Decisions, func(x approvals.Decision) bool { return x.By == t.Who })
 	if !theirs && !slices.ContainsFunc(c.Approval.Grants, func(g approvals.Grant) bool { return g.Giver == t.Who }) {

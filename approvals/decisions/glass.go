@@ -44,16 +44,9 @@ func (d *Door) announce(change *Change, c *Case) {
 // Review takes what somebody says of an approval that another person gave alone:
 // that it was right, or a concern.
 func (d *Door) Review(ctx context.Context, t Attempt, said approvals.ReviewState) (Outcome, error) {
-	person, err := d.Directory.Person(ctx, t.Who, true)
-	if err != nil {
-		return d.refuse(ctx, t, nil, "cannot_check", "")
-	}
-	c, err := d.Store.Case(ctx, t.Approval)
-	if errors.Is(err, agent.ErrNotFound) {
-		return d.refuse(ctx, t, nil, "unknown", "")
-	}
-	if err != nil {
-		return Outcome{}, fmt.Errorf("read approval %s: %w", t.Approval, err)
+	person, c, out, err := d.enter(ctx, t)
+	if c == nil {
+		return out, err
 	}
 	a := &c.Approval
 	switch r := a.Needs().MayDecide(person, a.Requesters()); {

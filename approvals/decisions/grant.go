@@ -57,12 +57,9 @@ func (d *Door) Give(ctx context.Context, t Giving) (Outcome, error) {
 }
 
 func (d *Door) giveOnce(ctx context.Context, t Giving, person policy.Person) (Outcome, error) {
-	c, err := d.Store.Case(ctx, t.Approval)
-	if errors.Is(err, agent.ErrNotFound) {
-		return d.refuse(ctx, t.Attempt, nil, "unknown", "")
-	}
-	if err != nil {
-		return Outcome{}, fmt.Errorf("read approval %s: %w", t.Approval, err)
+	c, out, err := d.subject(ctx, t.Attempt)
+	if c == nil {
+		return out, err
 	}
 	if code, detail := d.objectionToGiving(t, c, person); code != "" {
 		return d.refuse(ctx, t.Attempt, c, code, detail)
@@ -141,16 +138,9 @@ func (d *Door) grantWishes(g *approvals.Grant) []agent.Wish {
 
 // Revoke ends a standing grant: its giver, the asker, and whoever could have given it may.
 func (d *Door) Revoke(ctx context.Context, t Attempt, grant string) (Outcome, error) {
-	person, err := d.Directory.Person(ctx, t.Who, true)
-	if err != nil {
-		return d.refuse(ctx, t, nil, "cannot_check", "")
-	}
-	c, err := d.Store.Case(ctx, t.Approval)
-	if errors.Is(err, agent.ErrNotFound) {
-		return d.refuse(ctx, t, nil, "unknown", "")
-	}
-	if err != nil {
-		return Outcome{}, fmt.Errorf("read approval %s: %w", t.Approval, err)
+	person, c, out, err := d.enter(ctx, t)
+	if c == nil {
+		return out, err
 	}
 	at := slices.IndexFunc(c.Approval.Grants, func(g approvals.Grant) bool { return g.ID == grant })
 	if at < 0 {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -35,22 +34,14 @@ func (c *approvalsListCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		if len(cases) == 0 {
-			fmt.Fprintln(e.out, "no approvals")
-			return nil
-		}
 		p, now := page{mask: o.Mask}, e.now()
-		w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "APPROVAL\tSTATE\tTOOL\tASKER\tENDS\tARGUMENTS")
-		for i := range cases {
-			a := &cases[i].Approval
-			ends := "-"
+		return list(e, cases, "no approvals", "APPROVAL\tSTATE\tTOOL\tASKER\tENDS\tARGUMENTS", func(c *decisions.Case) string {
+			a, ends := &c.Approval, "-"
 			if a.State == approvals.Pending {
 				ends = "in " + span(max(a.ExpiresAt.Sub(now), 0))
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.State, p.say(a.Tool), a.Requester.User, ends, p.short(string(a.Current().Args), 60))
-		}
-		return w.Flush()
+			return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", a.ID, a.State, p.say(a.Tool), a.Requester.User, ends, p.short(string(a.Current().Args), 60))
+		})
 	})
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"countersign/bot/slacktext"
 	"countersign/internal/app"
@@ -41,16 +40,9 @@ func (*docsTrashCmd) Run(e *env) error {
 	if err != nil {
 		return fault.Wrap(err, fault.Invalid, "The trash in %s cannot be read.", folder.Path)
 	}
-	if len(all) == 0 {
-		fmt.Fprintln(e.out, "nothing in the trash")
-		return nil
-	}
-	w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tWAS\tDELETED\tBYTES")
-	for _, k := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", slacktext.Draw(k.Name), slacktext.Draw(k.Path), instant(k.At), k.Size)
-	}
-	return w.Flush()
+	return list(e, all, "nothing in the trash", "NAME\tWAS\tDELETED\tBYTES", func(k *docs.Kept) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%d", slacktext.Draw(k.Name), slacktext.Draw(k.Path), instant(k.At), k.Size)
+	})
 }
 
 type docsRestoreCmd struct {

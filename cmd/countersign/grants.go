@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -34,22 +33,15 @@ func (c *grantsListCmd) Run(e *env) error {
 		if !c.All {
 			all = slices.DeleteFunc(all, func(g approvals.Grant) bool { return g.State != approvals.GrantOpen })
 		}
-		if len(all) == 0 {
-			fmt.Fprintln(e.out, "no standing grants")
-			return nil
-		}
 		p := page{mask: o.Mask}
-		w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "GRANT\tSTATE\tTOOL\tGIVER\tASKER\tUSED\tUNTIL\tEQUAL\tARGUMENTS")
-		for _, g := range all {
+		return list(e, all, "no standing grants", "GRANT\tSTATE\tTOOL\tGIVER\tASKER\tUSED\tUNTIL\tEQUAL\tARGUMENTS", func(g *approvals.Grant) string {
 			equal := "all"
 			if len(g.Fields) > 0 {
 				equal = strings.Join(g.Fields, ",")
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\t%s\t%s\n", g.ID, strings.TrimSpace(string(g.State)+" "+g.Why), p.say(g.Tool), g.Giver.User,
+			return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%d of %d\t%s\t%s\t%s", g.ID, strings.TrimSpace(string(g.State)+" "+g.Why), p.say(g.Tool), g.Giver.User,
 				g.Asker.User, g.Used, g.Most, instant(g.EndsAt), p.say(equal), p.short(string(g.Args), 60))
-		}
-		return w.Flush()
+		})
 	})
 }
 

@@ -2,14 +2,15 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/pquerna/otp/totp"
 
+	"countersign/approvals"
 	"countersign/approvals/policy"
 	"countersign/internal/app"
 	"countersign/internal/audit"
 	"countersign/internal/fault"
+	"countersign/internal/store"
 )
 
 type enrollCmd struct {
@@ -68,16 +69,9 @@ func (*lockedCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		if len(people) == 0 {
-			fmt.Fprintln(e.out, "nobody is locked")
-			return nil
-		}
-		w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "PERSON\tSINCE\tWHY")
-		for _, l := range people {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", l.Who.User, instant(l.At), l.Why)
-		}
-		return w.Flush()
+		return list(e, people, "nobody is locked", "PERSON\tSINCE\tWHY", func(l *store.Locked) string {
+			return fmt.Sprintf("%s\t%s\t%s", l.Who.User, instant(l.At), l.Why)
+		})
 	})
 }
 
@@ -90,16 +84,9 @@ func (*reviewsCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		if len(open) == 0 {
-			fmt.Fprintln(e.out, "nothing waits for a review")
-			return nil
-		}
-		w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "APPROVAL\tACTED ALONE\tSINCE")
-		for _, r := range open {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", r.Approval, r.Actor.User, instant(r.OpenedAt))
-		}
-		return w.Flush()
+		return list(e, open, "nothing waits for a review", "APPROVAL\tACTED ALONE\tSINCE", func(r *approvals.Review) string {
+			return fmt.Sprintf("%s\t%s\t%s", r.Approval, r.Actor.User, instant(r.OpenedAt))
+		})
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"countersign/agent"
 	"countersign/internal/app"
@@ -35,17 +34,10 @@ func (c *runsListCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		if len(runs) == 0 {
-			fmt.Fprintln(e.out, "no runs")
-			return nil
-		}
 		p, now := page{mask: o.Mask}, e.now()
-		w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "RUN\tSTATE\tHALT\tASKER\tAGE\tREQUEST")
-		for _, r := range runs {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.State, dash(string(r.Halt)), r.Asker.User, span(now.Sub(r.CreatedAt)), p.short(r.Request, 60))
-		}
-		return w.Flush()
+		return list(e, runs, "no runs", "RUN\tSTATE\tHALT\tASKER\tAGE\tREQUEST", func(r *agent.Run) string {
+			return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", r.ID, r.State, dash(string(r.Halt)), r.Asker.User, span(now.Sub(r.CreatedAt)), p.short(r.Request, 60))
+		})
 	})
 }
 

@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"countersign/internal/app"
 	"countersign/internal/fault"
+	"countersign/internal/store"
 )
 
 type runsCostCmd struct {
@@ -28,17 +28,11 @@ func (c *runsCostCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		if len(all) == 0 {
-			fmt.Fprintln(e.out, "no runs")
-			return nil
-		}
 		p := page{mask: o.Mask}
-		w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(w, "%s\tRUNS\tTOKENS\tCOST (%s)\n", heading(c.By), cfg.Model.Price.Currency)
-		for _, s := range all {
-			fmt.Fprintf(w, "%s\t%d\t%d\t%.4f\n", p.short(s.Of, 40), s.Runs, s.Tokens, float64(s.Cost)/1e6)
-		}
-		return w.Flush()
+		heads := fmt.Sprintf("%s\tRUNS\tTOKENS\tCOST (%s)", heading(c.By), cfg.Model.Price.Currency)
+		return list(e, all, "no runs", heads, func(s *store.Share) string {
+			return fmt.Sprintf("%s\t%d\t%d\t%.4f", p.short(s.Of, 40), s.Runs, s.Tokens, float64(s.Cost)/1e6)
+		})
 	})
 }
 

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"countersign/agent"
@@ -102,18 +100,9 @@ func (*tokensListCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		if len(all) == 0 {
-			fmt.Fprintln(e.out, "no tokens")
-			return nil
-		}
-		w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "TOKEN\tSCOPE\tUSER\tROLES\tSTATE\tUNTIL")
-		for i := range all {
-			t := &all[i]
-			roles := slices.Clone(t.Roles)
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Scope, t.Owner.User, dash(strings.Join(roles, ",")), tokenState(t, e.now()), instant(t.ExpiresAt))
-		}
-		return w.Flush()
+		return list(e, all, "no tokens", "TOKEN\tSCOPE\tUSER\tROLES\tSTATE\tUNTIL", func(t *api.Token) string {
+			return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", t.Name, t.Scope, t.Owner.User, dash(strings.Join(t.Roles, ",")), tokenState(t, e.now()), instant(t.ExpiresAt))
+		})
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"countersign/agent"
 	"countersign/bot/slacktext"
@@ -30,18 +29,10 @@ func (*toolsListCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		if len(all) == 0 {
-			fmt.Fprintln(e.out, "no tools of MCP servers were seen yet")
-			return nil
-		}
 		slices.SortStableFunc(all, func(a, b store.Pin) int { return strings.Compare(pinState(&a), pinState(&b)) * -1 })
-		w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "SERVER\tTOOL\tSTATE\tACCEPTED")
-		for i := range all {
-			p := &all[i]
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.Server, slacktext.Draw(p.Tool), pinState(p), instant(p.Since()))
-		}
-		return w.Flush()
+		return list(e, all, "no tools of MCP servers were seen yet", "SERVER\tTOOL\tSTATE\tACCEPTED", func(p *store.Pin) string {
+			return fmt.Sprintf("%s\t%s\t%s\t%s", p.Server, slacktext.Draw(p.Tool), pinState(p), instant(p.Since()))
+		})
 	})
 }
 

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -19,19 +18,7 @@ func TestDeathAtEveryCommitUnderAGrant(t *testing.T) {
 	if testing.Short() {
 		boundaries = 4
 	}
-	for _, db := range []string{"sqlite", "postgres"} {
-		for at := 1; at <= boundaries; at++ {
-			for _, after := range []bool{false, true} {
-				if db == "postgres" && (at%4 != 0 || after) {
-					continue
-				}
-				t.Run(fmt.Sprintf("%s/%d/%v", db, at, after), func(t *testing.T) {
-					t.Parallel()
-					dieUnderGrant(t, db, &apptest.Mortal{At: int64(at), After: after})
-				})
-			}
-		}
-	}
+	atEachCommit(t, boundaries, dieUnderGrant)
 }
 
 func dieUnderGrant(t *testing.T, db string, mortal *apptest.Mortal) {

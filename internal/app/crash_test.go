@@ -63,25 +63,32 @@ func TestDeathAtEveryCommit(t *testing.T) {
 	if testing.Short() {
 		boundaries = 6
 	}
+	atEachCommit(t, boundaries, dieWithDeletion)
+}
+
+// atEachCommit plays a story that dies before and after each of so many commits: all of
+// them on SQLite, a sample on Postgres, where the other half is the store's contract.
+func atEachCommit(t *testing.T, boundaries int, play func(t *testing.T, db string, mortal *apptest.Mortal)) {
+	t.Helper()
 	for _, db := range []string{"sqlite", "postgres"} {
 		for at := 1; at <= boundaries; at++ {
 			for _, after := range []bool{false, true} {
-				if db == "postgres" && (at%4 != 0 || after) { // a sample: the other half is the store's contract
+				if db == "postgres" && (at%4 != 0 || after) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%d/%v", db, at, after), func(t *testing.T) {
 					t.Parallel()
-					dieAt(t, db, int64(at), after)
+					play(t, db, &apptest.Mortal{At: int64(at), After: after})
 				})
 			}
 		}
 	}
 }
 
-func dieAt(t *testing.T, db string, at int64, after bool) {
+func dieWithDeletion(t *testing.T, db string, mortal *apptest.Mortal) {
+	t.Helper()
 	counter, o := deletion(db)
 	w := apptest.New(t, o)
-	mortal := &apptest.Mortal{At: at, After: after}
 	first := w.RunBetween(mortal.Between)
 	reborn := make(chan struct{})
 	go func() {

@@ -181,9 +181,7 @@ func (t *txn) useGrants(f *agent.Fence, uses []agent.GrantUse) ([]audit.Entry, e
 	for _, u := range uses {
 		at := micros(f.Now)
 		var rows []grantRow
-		err := t.Raw(useGrant,
-			at, u.Grant, at).Scan(&rows).Error
-		if err != nil {
+		if err := t.Raw(useGrant, at, u.Grant, at).Scan(&rows).Error; err != nil {
 			return nil, err
 		}
 		if len(rows) != 1 {
