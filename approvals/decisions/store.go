@@ -38,7 +38,8 @@ type Store interface {
 	// Step reads a run's header and one of its steps: agent.ErrNotFound when there is none.
 	Step(ctx context.Context, run string, step int) (*agent.Run, *agent.Step, error)
 	// Record writes a change in one transaction: agent.ErrSettled when the
-	// approval or a step was not as the change expects; then nothing was written.
+	// approval or a step was not as the change expects, or the run in which it opens
+	// one has ended; then nothing was written.
 	Record(ctx context.Context, c Change) error
 	// Refuse writes the audit entries of something that did not count, or of what
 	// people were shown. Refused clicks, as decisions, name the cards that stood there.

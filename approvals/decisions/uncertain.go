@@ -42,6 +42,15 @@ func (d *Door) Settle(ctx context.Context, s Settlement) (Outcome, error) {
 	if err != nil {
 		return d.refuseFinding(ctx, s, "cannot_check", "")
 	}
+	for range tries {
+		if out, err := d.settleOnce(ctx, s, person); !errors.Is(err, agent.ErrSettled) {
+			return out, err
+		}
+	}
+	return Outcome{}, fmt.Errorf("settle step %d of %s: too many people at once", s.Step, s.Run)
+}
+
+func (d *Door) settleOnce(ctx context.Context, s Settlement, person policy.Person) (Outcome, error) {
 	run, step, err := d.Store.Step(ctx, s.Run, s.Step)
 	if errors.Is(err, agent.ErrNotFound) {
 		return d.refuseFinding(ctx, s, "unknown", "")
@@ -62,9 +71,6 @@ func (d *Door) Settle(ctx context.Context, s Settlement) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if err := d.Store.Record(ctx, change); err != nil {
-		if errors.Is(err, agent.ErrSettled) {
-			return d.refuseFinding(ctx, s, "settled", string(step.State))
-		}
 		if errors.Is(err, ErrLocked) {
 			return d.refuseFinding(ctx, s, "locked", "")
 		}

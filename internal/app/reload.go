@@ -51,7 +51,7 @@ func (a *App) Reload(ctx context.Context, cfg *config.Config) (Reloaded, error) 
 	}
 	a.read = cfg
 	a.hand(context.WithoutCancel(ctx), next)
-	if err := next.door.TendGrants(ctx); err != nil { // none of them can be used: the policy\'s stamp is another
+	if err := next.door.TendGrants(ctx); err != nil { // none of them can be used: the policy's stamp is another
 		a.log.WarnContext(ctx, "standing grants of the old policy are not marked yet", "error", err)
 	}
 	return out, nil

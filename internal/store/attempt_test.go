@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"countersign/agent"
+	"countersign/approvals"
 	"countersign/approvals/decisions"
 	"countersign/internal/store/storetest"
 )
@@ -49,6 +50,38 @@ func TestWhatIsSaidOfOneAttemptSettlesNoOther(t *testing.T) {
 					t.Errorf("what was said of this attempt: %v", err)
 				}
 			})
+		}
+	})
+}
+
+// A call of unknown outcome may be settled after its run has ended, but not run again:
+// nobody would use that approval.
+func TestNothingIsOpenedInARunThatHasEnded(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
+		run := db.Start(t, "ended")
+		_, f := db.Claimed(t, run, "worker")
+		step := storetest.Step(run, 1, f.Now)
+		step.State, step.Attempts = agent.StepUncertain, 1
+		end := *mustRun(t, db, run)
+		end.State = agent.Failed
+		for _, c := range []agent.Change{{NewSteps: []agent.Step{step}}, {Run: &end, Park: true}} {
+			if _, err := db.Commit(t.Context(), f, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := step
+		again.Approval = "a-further"
+		further := storetest.Approval(run, 1, f.Now)
+		further.ID = "a-further"
+		opened := decisions.Change{Run: run, At: f.Now, Wake: true, Steps: []agent.StepChange{agent.Moved(&step, again)}, Open: []approvals.Approval{further}}
+		if err := db.Record(t.Context(), opened); !errors.Is(err, agent.ErrSettled) {
+			t.Errorf("opened in a run that has ended: %v", err)
+		}
+		happened := step
+		happened.State = agent.StepSucceeded
+		if err := db.Record(t.Context(), decisions.Change{Run: run, At: f.Now, Steps: []agent.StepChange{agent.Moved(&step, happened)}}); err != nil {
+			t.Errorf("said to have happened: %v", err)
 		}
 	})
 }

@@ -91,6 +91,9 @@ func (t *txn) record(c *decisions.Change) error {
 	if err := t.wakeDecided(c); err != nil {
 		return err
 	}
+	if err := t.goesOn(c); err != nil {
+		return err
+	}
 	if err := t.free(c.By); err != nil {
 		return err
 	}
@@ -114,6 +117,19 @@ func (t *txn) record(c *decisions.Change) error {
 		}
 	}
 	return t.audit(entries)
+}
+
+// goesOn takes the row of a run in which something is opened: in one that has ended
+// nobody would ever close it.
+func (t *txn) goesOn(c *decisions.Change) error {
+	if len(c.Open) == 0 {
+		return nil
+	}
+	n, err := t.changed("UPDATE runs SET wake = wake WHERE id = ? AND "+unfinished, c.Run)
+	if err == nil && n == 0 {
+		err = t.missing(c.Run)
+	}
+	return err
 }
 
 func (t *txn) wakeDecided(c *decisions.Change) error {
