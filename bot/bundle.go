@@ -101,10 +101,10 @@ func (b *Bot) submittedBundle(ctx context.Context, p *pressed, meta card.ModalMe
 	}
 	live := unchanged(cases, meta.Calls)
 	if len(cases) == 0 { // the run was forgotten while the form was open
-		return respond("update", b.Card.SettledModal(nil, map[string]string{"reason": reasonOf(p.View)}, lang))
+		return replaced(b.Card.SettledModal(nil, map[string]string{"reason": reasonOf(p.View)}, lang))
 	}
 	if len(live) == 0 {
-		return respond("update", b.Card.SettledModal(&cases[0], map[string]string{"reason": reasonOf(p.View)}, lang))
+		return replaced(b.Card.SettledModal(&cases[0], map[string]string{"reason": reasonOf(p.View)}, lang))
 	}
 	proved := false
 	if p.View.Callback == callBundle && slices.ContainsFunc(live, func(c *decisions.Case) bool { return c.Approval.Current().Requirement.StepUp != "" }) {

@@ -42,12 +42,13 @@ func (b *Bot) filling(view string) (filled func()) {
 // filled waits until what follows the filling of a form is stored: somebody may submit
 // it before Slack's answer to its last update has come back.
 func (b *Bot) filled(ctx context.Context, view string) {
-	done, ok := b.forms.Load(view)
+	kept, _ := b.forms.Load(view)
+	done, ok := kept.(chan struct{})
 	if !ok {
 		return
 	}
 	select {
-	case <-done.(chan struct{}):
+	case <-done:
 	case <-ctx.Done():
 	}
 }
@@ -168,7 +169,7 @@ func (b *Bot) submitted(ctx context.Context, p *pressed) socket.Response {
 	}
 	raw, typed, errs := b.typedIn(p.View, c, b.knownLang(p.User.ID))
 	if stale(c, meta) {
-		return respond("update", b.Card.SettledModal(c, typed, b.knownLang(p.User.ID)))
+		return replaced(b.Card.SettledModal(c, typed, b.knownLang(p.User.ID)))
 	}
 	if len(errs) > 0 {
 		return formErrors(errs)
@@ -276,8 +277,9 @@ func formInput(v *view, raw string, proved bool) json.RawMessage {
 	return input
 }
 
-func respond(action string, v slack.ModalViewRequest) socket.Response {
-	return socket.Response{Ack: true, Payload: map[string]any{"response_action": action, "view": v}}
+// replaced answers a form with another view.
+func replaced(v slack.ModalViewRequest) socket.Response {
+	return socket.Response{Ack: true, Payload: map[string]any{"response_action": "update", "view": v}}
 }
 
 func formErrors(errs map[string]string) socket.Response {
@@ -287,7 +289,7 @@ func formErrors(errs map[string]string) socket.Response {
 // formNotSaved keeps the form open, so that nothing typed is lost.
 func (b *Bot) formNotSaved(p *pressed, err error) socket.Response {
 	if isGone(err) {
-		return respond("update", b.Card.SettledModal(nil, nil, b.knownLang(p.User.ID)))
+		return replaced(b.Card.SettledModal(nil, nil, b.knownLang(p.User.ID)))
 	}
 	b.Logger.Warn("a form could not be stored", "callback", p.View.Callback, "error", err)
 	for block := range p.View.State.Values {

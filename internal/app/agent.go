@@ -56,9 +56,9 @@ func (a *edition) wireAgent(_ context.Context) (err error) {
 	return nil
 }
 
-func (a *ground) lease() time.Duration {
-	if a.opt.Lease > 0 {
-		return a.opt.Lease
+func (g *ground) lease() time.Duration {
+	if g.opt.Lease > 0 {
+		return g.opt.Lease
 	}
 	return queue.DefaultLease
 }

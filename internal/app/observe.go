@@ -222,9 +222,9 @@ func (a *edition) counted(m llm.Model, name string) llm.Model {
 }
 
 // tracer makes spans; without a provider nobody sees them.
-func (a *ground) tracer() trace.Tracer {
-	if a.opt.Traces == nil {
+func (g *ground) tracer() trace.Tracer {
+	if g.opt.Traces == nil {
 		return noop.NewTracerProvider().Tracer("")
 	}
-	return a.opt.Traces.Tracer("countersign")
+	return g.opt.Traces.Tracer("countersign")
 }

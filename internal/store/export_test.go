@@ -51,6 +51,9 @@ func (s *Store) Plans(ctx context.Context, now int64) (map[string]string, error)
 			}
 			lines = append(lines, line)
 		}
+		if err := rows.Err(); err != nil {
+			return nil, err
+		}
 		out[name] = strings.Join(lines, "\n")
 	}
 	return out, nil

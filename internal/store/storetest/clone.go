@@ -18,14 +18,7 @@ type Copies struct {
 // Clone multiplies rows.
 func Clone(t testing.TB, db *sql.DB, of Copies) {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+of.Table+" LIMIT 0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	columns, err := rows.Columns()
-	if err := errors.Join(err, rows.Close()); err != nil {
-		t.Fatal(err)
-	}
+	columns := columnsOf(t, db, of.Table)
 	values := make([]string, len(columns))
 	for i, c := range columns {
 		values[i] = c
@@ -33,7 +26,7 @@ func Clone(t testing.TB, db *sql.DB, of Copies) {
 			values[i] = v
 		}
 	}
-	_, err = db.ExecContext(t.Context(), fmt.Sprintf(`WITH RECURSIVE g (nth) AS (SELECT 1 UNION ALL SELECT nth + 1 FROM g WHERE nth < %d)
+	_, err := db.ExecContext(t.Context(), fmt.Sprintf(`WITH RECURSIVE g (nth) AS (SELECT 1 UNION ALL SELECT nth + 1 FROM g WHERE nth < %d)
 		INSERT INTO %s (%s) SELECT %s FROM %s, g WHERE %s`, of.N, of.Table, strings.Join(columns, ", "), strings.Join(values, ", "), of.Table, of.Which))
 	if err != nil {
 		t.Fatal(err)
@@ -42,3 +35,17 @@ func Clone(t testing.TB, db *sql.DB, of Copies) {
 
 // Numbered gives each copy of a text column its own value.
 func Numbered(column string) string { return column + " || '-' || nth" }
+
+func columnsOf(t testing.TB, db *sql.DB, table string) []string {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" LIMIT 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err := errors.Join(err, rows.Err()); err != nil {
+		t.Fatal(err)
+	}
+	return columns
+}
