@@ -24,7 +24,7 @@ test: ## Run every test; what the tests need is found, started or installed
 	scripts/test.sh
 
 .PHONY: check
-check: format vet tidy arch lint race ## What a change must pass: everything below
+check: format vet tidy arch lint race checkers ## What a change must pass: everything below
 
 .PHONY: format
 format: ## Files are formatted by gofmt
@@ -55,9 +55,16 @@ race: ## Every test once more with the race detector, in random order
 generate: ## Write the generated files anew (the tests compare them)
 	scripts/generate.sh
 
+CHECKERS ?= $(HOME)/.cache/countersign-checkers
+
+.PHONY: checkers
+checkers: ## Ask Helm, Compose, Kubernetes' types and an OpenTelemetry Collector, which are built first
+	COUNTERSIGN_CHECKERS=$(CHECKERS) PACKAGES="./deploy ./cmd/countersign" scripts/test.sh -run 'Helm|Kubernetes|Compose|Collector'
+
 .PHONY: soak
 soak: ## Long proofs: thousands of histories with deaths, a hundred thousand overdue approvals, replicas killed for five minutes
 	COUNTERSIGN_KILLS=5m PACKAGES=./cmd/countersign scripts/test.sh -run TestReplicasAreKilledUnderLoad -timeout 30m
+	COUNTERSIGN_SIZING=400 PACKAGES=./cmd/countersign scripts/test.sh -run TestSizing -timeout 10m
 	COUNTERSIGN_HISTORIES=10000 PACKAGES=./agent scripts/test.sh -run TestHistories -timeout 150m
 	COUNTERSIGN_HISTORIES=1000 PACKAGES=./internal/app scripts/test.sh -run TestManyHands -timeout 150m
 	COUNTERSIGN_OVERDUE=100000 PACKAGES=./internal/app scripts/test.sh -run TestOverdueInBatches -timeout 60m

@@ -2,12 +2,12 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"countersign/approvals/policy"
 	"countersign/internal/audit"
 )
 
@@ -38,12 +38,16 @@ type worker struct {
 	log   *slog.Logger
 	mark  time.Time // active time is counted up to here
 	moved bool      // what is in memory is older than the row
+	found int       // so many steps were there when the run was read, and are to be looked at once more
 
 	run   Run
 	turns []Turn
 	steps []Step
 	inbox []Message
 	open  openApprovals
+	paid  map[int]string
+	asker policy.Person // as they were known when the model had replied
+	asked string        // Slack's time of the message with which the run waits
 	over  map[int]error // by step: the counts in the database that it went beyond
 
 	failure string // an error that no further step can mend, in words
@@ -58,6 +62,11 @@ func (w *worker) loop(ctx context.Context) error {
 		switch {
 		case errors.Is(err, ErrMoved), errors.Is(err, ErrSettled):
 			w.moved = true
+		case errors.Is(err, ErrHeld):
+			if err := w.load(ctx); err != nil {
+				return err
+			}
+			return w.yield(ctx, w.a.Now().Add(heldFor))
 		case errors.Is(err, ErrFenced):
 			w.log.WarnContext(ctx, "lost the lease")
 			return nil
@@ -69,6 +78,9 @@ func (w *worker) loop(ctx context.Context) error {
 	}
 	return w.yield(ctx, w.a.Now())
 }
+
+// heldFor is after how long an approval that may not be used now is looked at again.
+const heldFor = 2 * time.Second
 
 func (w *worker) round(ctx context.Context) (done bool, err error) {
 	if err := ctx.Err(); err != nil {
@@ -115,11 +127,12 @@ func (w *worker) load(ctx context.Context) error {
 	}
 	used := w.run.Spent
 	w.run, w.turns, w.steps, w.inbox, w.open = work.Run, work.Turns, work.Steps, work.Inbox, work.Approvals
+	w.asked, w.paid = work.Asked, work.Paid
 	w.run.Spent = w.run.Spent.atLeast(used) // a reply was paid for, even when it could not be stored
 	if w.open == nil {
 		w.open = openApprovals{}
 	}
-	w.moved, w.failure = false, ""
+	w.moved, w.failure, w.found = false, "", len(w.steps)
 	return nil
 }
 
@@ -184,13 +197,7 @@ func (w *worker) yield(ctx context.Context, at time.Time) error {
 }
 
 // data makes an audit entry's data: JSON, with secrets masked.
-func (a *Agent) data(fields map[string]any) string {
-	b, err := json.Marshal(fields)
-	if err != nil {
-		return `{"error":"not representable"}`
-	}
-	return a.Mask(string(b))
-}
+func (a *Agent) data(fields map[string]any) string { return audit.Data(fields, a.Mask) }
 
 func (w *worker) entry(kind string, s *Step, fields map[string]any) audit.Entry {
 	e := audit.Entry{At: w.a.Now(), Kind: kind, Run: w.run.ID, Via: "worker", Data: w.a.data(fields)}

@@ -17,7 +17,7 @@ import (
 // Directory knows people. internal/app gives Slack's.
 type Directory interface {
 	// Person says who somebody is. Fresh asks Slack now instead of a short-lived
-	// memory. An error means that it is not known: refuse.
+	// memory. An error means that it is not known: refuse. ErrNobody says that it never will be.
 	Person(ctx context.Context, who policy.Actor, fresh bool) (policy.Person, error)
 }
 
@@ -39,7 +39,8 @@ type Config struct {
 	Store       Store
 	Grants      Grants // standing grants; nil: none is used
 	Model       llm.Model
-	Small       llm.Model // summarises long outputs; nil: they are shown in part
+	Small       llm.Model // summarises long outputs and the oldest turns; nil: they are shown in part
+	Window      int       // tokens that both models read at once; 0: not known
 	Gate        *Gate
 	Directory   Directory
 	History     History // nil: threads have no past

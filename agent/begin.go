@@ -30,7 +30,7 @@ func (w *worker) begin(ctx context.Context) (done bool, err error) {
 	if err := w.fire(OnBegin); err != nil {
 		return true, err
 	}
-	return false, w.commit(ctx, Change{}, true)
+	return false, w.commit(ctx, Change{System: w.run.System}, true)
 }
 
 // refuseRun ends a run that may not start. The code is a key of the message catalogue.

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,8 @@ func TestBudgetsAreExact(t *testing.T) {
 		runs  int
 		halt  agent.Halt
 	}{
+		{"tokens, too few for one more", func(l *agent.Limits) { l.MaxTokens = 1000 }, agent.Price{}, llm.Usage{Prompt: 200, Completion: 51}, 0, 3, agent.HaltTokens},
+		{"tokens, just enough", func(l *agent.Limits) { l.MaxTokens = 1000 }, agent.Price{}, llm.Usage{Prompt: 200, Completion: 50}, 0, 4, agent.HaltTokens},
 		{"time, just used up", func(l *agent.Limits) { l.MaxActive = time.Minute }, agent.Price{}, llm.Usage{Prompt: 1}, 20 * time.Second, 3, agent.HaltTime},
 		{"time, nearly", func(l *agent.Limits) { l.MaxActive = time.Minute + 1 }, agent.Price{}, llm.Usage{Prompt: 1}, 20 * time.Second, 4, agent.HaltTime},
 		{"cost, just used up", func(l *agent.Limits) { l.MaxCost = 30 }, agent.Price{Input: 1_000_000}, llm.Usage{Prompt: 10}, 0, 3, agent.HaltCost},
@@ -47,8 +50,13 @@ func TestBudgetsAreExact(t *testing.T) {
 			s.model.turns[tt.runs] = says("This far I came.")
 			s.start().ran("look", tt.runs)
 			s.want(agent.WaitingInput, tt.halt)
-			if tools := len(s.model.last().Tools); tt.halt != agent.HaltCost && (tools != 0 || s.work().Run.Answer != "This far I came.") {
+			l, spent := s.work().Run.Limits, s.work().Run.Spent
+			gone := tt.halt == agent.HaltCost || spent.Prompt+spent.Completion >= l.MaxTokens
+			if tools := len(s.model.last().Tools); !gone && (tools != 0 || s.work().Run.Answer != "This far I came.") {
 				t.Errorf("the last request had %d tools, the answer is %q", tools, s.work().Run.Answer)
+			}
+			if n := len(s.model.seen); gone && (n != tt.runs || !strings.Contains(s.work().Run.Answer, "is used up")) {
+				t.Errorf("%d requests for what is gone, the answer is %q", n-tt.runs, s.work().Run.Answer)
 			}
 			s.paired()
 		})

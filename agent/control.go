@@ -55,7 +55,7 @@ func (w *worker) control(s *Step) {
 		w.refuse(s, asFailure(err, "invalid_arguments"))
 		return
 	}
-	s.Thought = orDefault(args.Thought, s.Thought)
+	s.Thought = cut(args.Thought, longestThought)
 	s.Proposed, s.Executed, s.Risk = args.Canonical, args.Canonical, tools.Low
 	s.Fingerprint = tools.Fingerprint(s.Tool, args.Canonical)
 	switch s.Tool {

@@ -13,6 +13,9 @@ type Amount struct {
 	Tokens, Cost int64
 }
 
+// Plus adds another amount.
+func (a Amount) Plus(b Amount) Amount { return Amount{a.Tokens + b.Tokens, a.Cost + b.Cost} }
+
 // within says whether an amount is below an allowance, of which zeros mean no limit.
 func (a Amount) within(most Amount) bool {
 	return (most.Tokens == 0 || a.Tokens < most.Tokens) && (most.Cost == 0 || a.Cost < most.Cost)
@@ -23,6 +26,9 @@ func (a Amount) within(most Amount) bool {
 type Day struct {
 	User, Channel, All Amount
 }
+
+// Plus adds an amount to each of the three.
+func (d Day) Plus(a Amount) Day { return Day{d.User.Plus(a), d.Channel.Plus(a), d.All.Plus(a)} }
 
 // Exceeds says which allowance is used up: "user", "channel" or "all"; empty: none is.
 func (d Day) Exceeds(most Day) string {
@@ -41,6 +47,7 @@ func (d Day) Exceeds(most Day) string {
 type Reservation struct {
 	Run   *Run
 	Need  Amount
+	Used  Amount // by the run since its last commit; it counts as if it were committed
 	Most  Day
 	Since time.Time // of the day's runs
 }
@@ -65,19 +72,14 @@ const busyPause = time.Second
 // run is given back until others know what they used, or ends with a sentence that
 // says why.
 func (w *worker) afford(ctx context.Context) (made bool, err error) {
-	if w.a.Ledger == nil || w.a.Day == (Day{}) {
-		return true, nil
-	}
-	now := w.a.Now()
-	f := Fence{Run: w.run.ID, Owner: w.lease.Owner, Epoch: w.lease.Epoch, Wake: -1, Now: now}
-	over, busy, err := w.a.Ledger.Reserve(ctx, f, Reservation{Run: &w.run, Need: w.nextCall(), Most: w.a.Day, Since: now.Add(-day)})
+	over, busy, err := w.reserve(ctx, w.nextCall(), Amount{})
 	switch {
 	case err != nil:
-		return false, fmt.Errorf("reserve of the day of run %s: %w", w.run.ID, err)
+		return false, err
 	case over == "":
 		return true, nil
 	case busy:
-		return false, w.yield(ctx, now.Add(busyPause))
+		return false, w.yield(ctx, w.a.Now().Add(busyPause))
 	case w.run.Closing != HaltNone:
 		_, err := w.conclude(ctx, Turn{}, w.canned(), nil)
 		return false, err
@@ -85,6 +87,21 @@ func (w *worker) afford(ctx context.Context) (made bool, err error) {
 		return false, w.refuseRun(ctx, usedUp[over].atFirst)
 	}
 	return false, w.refuseRun(ctx, usedUp[over].later)
+}
+
+// reserve holds what one call may use, and what the run used since its last commit. Where
+// no day is bounded, nothing is over.
+func (w *worker) reserve(ctx context.Context, need, used Amount) (over string, busy bool, err error) {
+	if w.a.Ledger == nil || w.a.Day == (Day{}) {
+		return "", false, nil
+	}
+	now := w.a.Now()
+	f := Fence{Run: w.run.ID, Owner: w.lease.Owner, Epoch: w.lease.Epoch, Wake: -1, Now: now}
+	over, busy, err = w.a.Ledger.Reserve(ctx, f, Reservation{Run: &w.run, Need: need, Used: used, Most: w.a.Day, Since: now.Add(-day)})
+	if err != nil {
+		err = fmt.Errorf("reserve of the day of run %s: %w", w.run.ID, err)
+	}
+	return over, busy, err
 }
 
 // usedUp are the keys of the sentences about an allowance: for a run that did nothing

@@ -30,12 +30,15 @@ func (w *worker) execute(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := w.recheck(ctx); err != nil {
+		return err
+	}
 	if err := w.reads(ctx); err != nil {
 		return err
 	}
 	for i := range w.steps {
-		if w.moved {
-			return nil // read what is new before the next effect
+		if w.moved || w.a.Stopping != nil && w.a.Stopping() {
+			return nil // read what is new before the next effect; another worker may have other rules
 		}
 		if err := w.effect(ctx, &w.steps[i]); err != nil {
 			return err
@@ -119,10 +122,13 @@ func (w *worker) invoke(ctx context.Context, s *Step, preview *tools.Preview) (t
 	result, err := tools.Execute(ctx, t, w.call(s, s.Executed, preview))
 	calledTool(span, err)
 	var known *tools.Failure
-	if err != nil && !s.Effects && !errors.As(err, &known) && errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case err == nil || s.Effects || errors.As(err, &known):
+		return result, err
+	case errors.Is(err, context.DeadlineExceeded):
 		return result, &tools.Failure{Code: "timeout", Message: fmt.Sprintf("no answer within %s", timeout)}
 	}
-	return result, err
+	return result, asFailure(err, "error") // what changes nothing has no outcome that could be unknown
 }
 
 // effect runs one call with effects, or takes one over that a dead worker left.
@@ -149,6 +155,9 @@ func (w *worker) effect(ctx context.Context, s *Step) error {
 func (w *worker) start(ctx context.Context, s *Step, next Step, c Change, preview *tools.Preview) error {
 	from := s.State
 	next.State, next.Epoch, next.StartedAt, next.Attempts = StepExecuting, w.lease.Epoch, w.a.Now(), s.Attempts+1
+	if t, ok := w.a.Gate.Tools.Get(s.Tool); ok {
+		next.Contract = tools.Contract(t.Spec())
+	}
 	c.Steps = append(c.Steps, Moved(s, next))
 	c.Audit = append(c.Audit, w.entry("step.executing", &next, map[string]any{"tool": next.Tool, "arguments": string(next.Executed), "attempt": next.Attempts}))
 	before := time.Now() // monotonic: the lease is checked against it right before the call
@@ -222,16 +231,21 @@ func (w *worker) wishCard(c *Change, s *Step) {
 }
 
 // takeOver goes on with a step that another worker was executing when it died.
-// A tool that honours its key is called once more, under the same key and bytes;
-// of any other nobody knows what happened.
+// A tool that honours its key is called once more, at the same place under the same key
+// and bytes, if the rules of now allow the call; of any other nobody knows what happened,
+// unless it changes nothing, and only its result is lost.
 func (w *worker) takeOver(ctx context.Context, s *Step) error {
-	t, ok := w.a.Gate.Tools.Get(s.Tool)
-	spec := tools.Spec{}
-	if ok {
-		spec = t.Spec()
+	if !s.Effects {
+		return w.outcome(ctx, s, tools.Result{}, &tools.Failure{Code: "lost", Message: "the process that read it died before the result was stored"})
 	}
-	inWindow := spec.Window == 0 || w.a.Now().Sub(s.StartedAt) < spec.Window
-	if spec.Idempotent && inWindow && s.Attempts < 2 {
+	p, err := w.asNow(ctx, s, s.Executed)
+	if err != nil {
+		return err
+	}
+	inWindow := p.Spec.Window == 0 || w.a.Now().Sub(s.StartedAt) < p.Spec.Window
+	same := p.Refusal == nil && p.Contract == s.Contract && string(p.Args) == string(s.Executed)
+	countersigned := s.Approval != "" || s.Grant != "" || w.free(s, p)
+	if p.Spec.Idempotent && inWindow && s.Attempts < 2 && same && countersigned {
 		return w.start(ctx, s, *s, Change{}, w.shown(s))
 	}
 	return w.outcome(ctx, s, tools.Result{}, errors.New("the process that called it died before the outcome was stored"))

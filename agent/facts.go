@@ -15,7 +15,7 @@ func (w *worker) facts() Facts {
 	for i := range w.steps {
 		w.weigh(&f, &w.steps[i])
 	}
-	waits := w.run.State == WaitingInput && !w.run.InputBy.IsZero()
+	waits := w.run.State == WaitingInput && !w.run.InputBy.IsZero() && !f.Runnable && (f.Asking || f.Unknown || f.Limit)
 	if waits && !w.a.Now().Before(w.run.InputBy) {
 		f.Over = w.waitsFor()
 	}
@@ -95,7 +95,7 @@ func (w *worker) stopped() bool {
 		}
 	}
 	for i := range w.steps { // a person stopped at an outcome that nobody knows
-		if w.steps[i].Code == "stopped" {
+		if w.steps[i].Code == CodeStopped {
 			return true
 		}
 	}
@@ -113,8 +113,9 @@ func (w *worker) answered() bool {
 }
 
 func (w *worker) steered() bool {
-	for _, m := range w.inbox {
-		if (m.Kind == FollowUp || m.Kind == Edited) && w.run.Speaks(m.From) {
+	for i := range w.inbox {
+		m := &w.inbox[i]
+		if _, stands := w.stands(m); stands && (m.Kind == FollowUp || m.change()) && w.run.Speaks(m.From) {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"countersign/agent/prompts"
@@ -20,6 +21,7 @@ type Gate struct {
 	Policy  func() *policy.Policy
 	Prompts *prompts.Prompts
 	Timeout time.Duration // of a guard or a preview, and of a tool that names none
+	Trials  *Trials       // bound previews for one asker; nil: any number
 }
 
 // Proposal is a call that wants to pass.
@@ -84,11 +86,15 @@ func (g *Gate) guard(ctx context.Context, t tools.Tool, args json.RawMessage) *t
 }
 
 // Preview takes the effect of a call without having it; nil when the tool offers
-// none. A refusal says that the call cannot succeed as it is.
+// none. A refusal says that the call cannot succeed as it is. What was looked at too often
+// for one asker is shown as not looked at, which is nothing that an effect could be equal to.
 func (g *Gate) Preview(ctx context.Context, t tools.Tool, c tools.Call) (*tools.Preview, *tools.Failure) {
 	p, ok := t.(tools.Previewer)
 	if !ok {
 		return nil, nil
+	}
+	if !g.Trials.allow(c.Asker) {
+		return &tools.Preview{Untried: tools.TriedTooOften}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, g.Timeout)
 	defer cancel()
@@ -98,9 +104,37 @@ func (g *Gate) Preview(ctx context.Context, t tools.Tool, c tools.Call) (*tools.
 		return nil, known
 	}
 	if err != nil {
-		return &tools.Preview{Untried: fmt.Sprintf("the effect could not be shown: %s", err)}, nil
+		preview = tools.Preview{Untried: fmt.Sprintf("the effect could not be shown: %s", err)}
 	}
-	return &preview, nil
+	return legible(preview), nil
+}
+
+// legible replaces what is no text as it is replaced on the way to the database and back:
+// what is sealed is what is read again.
+func legible(p tools.Preview) *tools.Preview {
+	text := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+	out := tools.Preview{Summary: text(p.Summary), Detail: text(p.Detail), Untried: text(p.Untried)}
+	for name, value := range p.Material {
+		if out.Material == nil {
+			out.Material = map[string]string{}
+		}
+		out.Material[text(name)] = text(value)
+	}
+	return &out
+}
+
+// Refuse settles a step that may not run, with what the model reads about it.
+func (g *Gate) Refuse(s *Step, f *tools.Failure, now time.Time) {
+	text, err := g.Prompts.Render("refused", map[string]string{"Code": f.Code, "Reason": f.Message})
+	if err != nil {
+		text = f.Error()
+	}
+	if f.Pointer != "" {
+		text += " (at " + f.Pointer + ")"
+	}
+	s.State, s.Code, s.Observation, s.EndedAt = StepRefused, f.Code, text, now
+	s.Outcome = tools.Digest("outcome", text)
+	s.Summary = cut(firstLine(f.Message), 200)
 }
 
 func (g *Gate) unknown(name string) string {

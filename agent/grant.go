@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"countersign/approvals"
@@ -36,7 +35,7 @@ func GrantWishes(g *approvals.Grant, everywhere string, now time.Time) []Wish {
 // is none. What cannot be looked up is no grant, and nobody repeats under one what may
 // have happened already: that is on a card.
 func (w *worker) grantFor(ctx context.Context, s *Step, p Passed) *approvals.Grant {
-	if w.a.Grants == nil || p.Refusal != nil || p.Ruling.Outcome != policy.Ask || p.Ruling.Personal || w.unknownBefore(s) {
+	if w.a.Grants == nil || p.Refusal != nil || p.Ruling.Outcome != policy.Ask || p.Ruling.Personal || UnknownBefore(w.steps, s.N, p.Spec.Name, p.Args) != 0 {
 		return nil
 	}
 	live, err := w.a.Grants.LiveGrants(ctx, p.Spec.Name)
@@ -57,13 +56,6 @@ func (w *worker) grantFor(ctx context.Context, s *Step, p Passed) *approvals.Gra
 	return nil
 }
 
-// unknownBefore says that the outcome of an earlier call like this one is not known.
-func (w *worker) unknownBefore(s *Step) bool {
-	return slices.ContainsFunc(w.steps, func(e Step) bool {
-		return e.N < s.N && e.State == StepUncertain && e.Fingerprint == s.Fingerprint
-	})
-}
-
 // mayStillGive says that the giver could approve such a call of this run today.
 func (w *worker) mayStillGive(ctx context.Context, g *approvals.Grant) bool {
 	giver, err := w.a.Directory.Person(ctx, g.Giver, true)
@@ -74,13 +66,10 @@ func (w *worker) mayStillGive(ctx context.Context, g *approvals.Grant) bool {
 // once more; the grant is used in the commit that lets the call execute, and where it
 // is over by then, people are asked after all.
 func (w *worker) underGrant(ctx context.Context, s *Step) error {
-	person, err := w.a.Directory.Person(ctx, w.run.Asker, true)
+	p, err := w.asNow(ctx, s, s.Proposed)
 	if err != nil {
 		return err
 	}
-	p := w.a.Gate.Check(ctx, Proposal{
-		Run: w.run.ID, Step: w.call(s, nil, nil).Step, Tool: s.Tool, Raw: string(s.Proposed), Asker: person, Channel: w.run.Channel, Read: w.privateSources(),
-	})
 	if p.Refusal != nil {
 		return w.refuseNow(ctx, s, p.Refusal)
 	}
@@ -108,8 +97,8 @@ func (w *worker) underGrant(ctx context.Context, s *Step) error {
 
 // askAfterAll opens the card that a grant had made needless.
 func (w *worker) askAfterAll(ctx context.Context, s *Step, p Passed) error {
-	if p.Ruling.Outcome != policy.Ask {
-		p.Ruling.Needs = w.a.Gate.Policy().Default
+	if p.Ruling = p.Ruling.AfterAll(); p.Ruling.Outcome == policy.Deny {
+		return w.refuseNow(ctx, s, &tools.Failure{Code: "denied", Message: p.Ruling.Why})
 	}
 	next, c := *s, Change{MostOpen: w.a.OpenPerAsker}
 	next.Grant, next.GrantBy = "", policy.Actor{}

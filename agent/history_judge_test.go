@@ -52,7 +52,7 @@ func (w watched) Record(ctx context.Context, c decisions.Change) error {
 func (h *history) moved(steps []agent.StepChange) {
 	for _, s := range steps {
 		from, to := s.From, s.Step.State
-		if from == agent.StepUncertain && to == from {
+		if to == from && (from == agent.StepUncertain || from == agent.StepAwaiting) {
 			continue // a further card is named
 		}
 		if from == agent.StepAllowed && !s.Step.Effects && s.Step.Attempts > 0 {
@@ -165,8 +165,8 @@ func (h *history) judgeStep(s *agent.Step) {
 		if s.Executed == nil || c.args != string(s.Executed) {
 			h.failf("step %d ran %s, stored is %s", s.N, c.args, s.Executed)
 		}
-		if spec.Risk == tools.High && !slices.Contains(h.agreed[name], c.args) {
-			h.failf("step %d ran %s, people said yes to %v", s.N, c.args, h.agreed[name])
+		if spec.Risk == tools.High && !slices.Contains(h.agreed[name], done(c.args, c.place)) {
+			h.failf("step %d ran %s, people said yes to %v", s.N, done(c.args, c.place), h.agreed[name])
 		}
 	}
 	happened := len(mine) > 0 && mine[len(mine)-1].happened
@@ -186,7 +186,7 @@ func (h *history) underGrant(s *agent.Step) int {
 		h.failf("step %d ran %s under %+v, %v", s.N, s.Executed, g, err)
 		return 0
 	}
-	h.agree(s.N, string(g.Args))
+	h.agree(s.N, g.Tool, g.Contract, string(g.Args))
 	return 1
 }
 
@@ -235,9 +235,8 @@ func (h *history) judgeRecord(entries []audit.Entry) {
 		switch on {
 		case "opened":
 			at[e.Approval] = approvals.Pending
-			if c, err := h.db.Case(h.ctx, e.Approval); err == nil && e.User != "" && c.Approval.Current().Requirement.Quorum <= 1 {
-				at[e.Approval] = approvals.Approved // whoever asked for it counts
-			}
+			continue
+		case "extended", "claimed", "reminded", "escalated":
 			continue
 		case "edit":
 			if strings.Contains(e.Data, `"settled":true`) {

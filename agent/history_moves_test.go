@@ -12,6 +12,7 @@ import (
 	"countersign/approvals/decisions"
 	"countersign/approvals/policy"
 	"countersign/internal/store"
+	"countersign/tools"
 )
 
 // step is one random thing that happens.
@@ -60,6 +61,11 @@ func (h *history) pass() {
 	case 0:
 		h.world++ // what previews show is different from now on
 		h.note("the world changes")
+	case 2, 3:
+		if h.depth == 0 { // not between the last look and the call, where nothing could tell
+			h.place++
+			h.note("the tools act elsewhere from now on")
+		}
 	case 1:
 		h.db.Clock.Step(2 * time.Hour)
 		h.note("two hours pass")
@@ -159,7 +165,7 @@ func sorted(open map[string]*approvals.Approval) []string {
 
 // try makes an attempt and remembers to what somebody said yes: what they were shown.
 func (h *history) try(a *approvals.Approval, t decisions.Attempt) {
-	shown := string(a.Current().Args)
+	shown := *a.Current()
 	var out decisions.Outcome
 	h.rings("a verdict", func() {
 		var err error
@@ -176,11 +182,14 @@ func (h *history) try(a *approvals.Approval, t decisions.Attempt) {
 	if t.Glass && (t.Who.User != "M3" || !t.Proved || t.Verdict != approvals.Approve) {
 		h.failf("%s broke the glass, with a code: %v", t.Who.User, t.Proved)
 	}
+	if hand, _ := h.gate.Tools.Get(a.Tool); tools.Contract(hand.Spec()) != shown.Contract && (t.Verdict == approvals.Approve || t.Verdict == approvals.Edit) {
+		h.failf("%s on %s counted for another tool", t.Verdict, a.ID)
+	}
 	switch t.Verdict {
 	case approvals.Approve:
-		h.agree(a.Step, shown)
+		h.agree(a.Step, a.Tool, shown.Contract, string(shown.Args))
 	case approvals.Edit:
-		h.agree(a.Step, t.Args)
+		h.agree(a.Step, a.Tool, shown.Contract, t.Args)
 	}
 }
 
@@ -212,10 +221,18 @@ func (h *history) give() {
 	}
 }
 
-func (h *history) agree(step int, args string) {
+func (h *history) agree(step int, tool, contract, args string) {
 	n := strconv.Itoa(step)
-	h.agreed[n] = append(h.agreed[n], args)
+	t, _ := h.gate.Tools.Get(tool)
+	for place := range h.place + 1 {
+		if tools.Contract(t.(hand).at(place)) == contract {
+			h.agreed[n] = append(h.agreed[n], done(args, place))
+		}
+	}
 }
+
+// done is a call with these arguments at a place.
+func done(args string, place int) string { return fmt.Sprintf("%s at %d", args, place) }
 
 func (h *history) say() {
 	kind := []agent.MessageKind{agent.FollowUp, agent.FollowUp, agent.FollowUp, agent.Continue, agent.Continue, agent.Stop}[h.rand.IntN(6)]
@@ -250,7 +267,7 @@ func (h *history) settle() {
 		})
 		h.note("%s says of step %d: %s: %q", who.User, s.N, f, out.Refused)
 		if f == decisions.RunAgain && out.Refused == "" {
-			h.agree(s.N, string(s.Executed))
+			h.agree(s.N, s.Tool, s.Contract, string(s.Executed))
 		}
 	}
 }

@@ -34,12 +34,13 @@ type history struct {
 	replicas []*replica
 	run      string
 	world    int // changes now and then: previews no longer match
+	place    int // changes now and then: the tools are others
 	depth    int // of things that happen while others do
 	log      []string
 	broken   bool // something is wrong already
 
 	calls  map[string][]call   // by step: those with effects
-	agreed map[string][]string // by step: the arguments that counted for somebody's yes
+	agreed map[string][]string // by step: the arguments, and where, that counted for somebody's yes
 	answer string              // the request that was answered last, while nothing else happened
 	sent   []string            // the calls and results of the longest request so far
 	state  agent.RunState      // as it was committed last

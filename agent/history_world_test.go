@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"countersign/agent"
 	"countersign/agent/llm"
@@ -74,6 +75,7 @@ func (people) Person(_ context.Context, who policy.Actor, _ bool) (policy.Person
 // call is one real call of a tool with effects.
 type call struct {
 	args     string
+	place    int
 	happened bool
 }
 
@@ -83,7 +85,16 @@ type hand struct {
 	h    *history
 }
 
-func (t hand) Spec() tools.Spec { return t.spec }
+func (t hand) Spec() tools.Spec { return t.at(t.h.place) }
+
+// at is the tool where it acted once.
+func (t hand) at(place int) tools.Spec {
+	s := t.spec
+	if s.Effects {
+		s.Target = strconv.Itoa(place)
+	}
+	return s
+}
 
 // Call has its effect, or not, and tells so, or not. Others act meanwhile.
 func (t hand) Call(_ context.Context, c tools.Call) (tools.Result, error) {
@@ -93,7 +104,7 @@ func (t hand) Call(_ context.Context, c tools.Call) (tools.Result, error) {
 	h := t.h
 	fate := h.rand.IntN(6)
 	n := len(h.calls[c.Step])
-	h.calls[c.Step] = append(h.calls[c.Step], call{args: string(c.Args), happened: fate > 1})
+	h.calls[c.Step] = append(h.calls[c.Step], call{args: string(c.Args), place: h.place, happened: fate > 1})
 	h.note("%s is called for step %s with %s", t.spec.Name, c.Step, c.Args)
 	h.meanwhile()
 	switch fate {

@@ -179,7 +179,7 @@ func TestModelTroubles(t *testing.T) {
 // Row B70.
 func TestLongOutputIsPaged(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 2_500_000) + "MARKER" + strings.Repeat("y", 2_500_000)
+	long := "HEAD" + strings.Repeat("x", 2_499_996) + "MARKER" + strings.Repeat("y", 2_499_996) + "TAIL"
 	s := newStage(t, func(s *stage) {
 		s.tools["look"].do = func(tools.Call) (tools.Result, error) { return tools.Result{Text: long}, nil }
 	}, calls("look", `{"what":"a"}`), calls("read_output", `{"ref":"step-1","offset":2499500}`), says("ok"))
@@ -187,6 +187,9 @@ func TestLongOutputIsPaged(t *testing.T) {
 	shown := result(s.model.last(), 1)
 	if len(shown) > 1500 || strings.Contains(shown, "MARKER") || !strings.Contains(shown, "5000006") || !strings.Contains(shown, "step-1") {
 		t.Errorf("shown %d characters: %.200s", len(shown), shown)
+	}
+	if !strings.Contains(shown, "HEADxxx") || !strings.Contains(shown, "yyyTAIL") {
+		t.Errorf("both ends are not in %q", shown)
 	}
 	if page := result(s.model.last(), 2); !strings.Contains(page, "MARKER") {
 		t.Errorf("page %.100s", page)
@@ -197,10 +200,16 @@ func TestLongOutputIsPaged(t *testing.T) {
 }
 
 // small is a model that summarises.
-type small struct{ asked []llm.Request }
+type small struct {
+	asked []llm.Request
+	err   error
+}
 
 func (m *small) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 	m.asked = append(m.asked, r)
+	if m.err != nil {
+		return llm.Reply{}, m.err
+	}
 	return llm.Reply{Text: "It is about MARKER.", Usage: llm.Usage{Prompt: 30, Completion: 4}}, nil
 }
 
@@ -223,10 +232,28 @@ func TestLongOutputIsSummarised(t *testing.T) {
 	}
 }
 
+// A summary that fails costs what it cost, and the output is shown in part.
+//
+// Rows B67, B70.
+func TestAFailedSummaryIsOnTheLedger(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, func(s *stage) {
+		s.small = &small{err: &llm.Error{Kind: llm.Malformed, Message: "empty", Usage: llm.Usage{Prompt: 30, Completion: 4}}}
+		s.tools["look"].do = func(tools.Call) (tools.Result, error) { return tools.Result{Text: strings.Repeat("z", 9000)}, nil }
+	}, calls("look", `{"what":"a"}`), says("ok"))
+	s.start().want(agent.Success, agent.HaltDone)
+	if spent := s.work().Run.Spent; spent.Prompt != 50 || spent.Completion != 14 || spent.Calls != 3 {
+		t.Errorf("on the ledger is %+v", spent)
+	}
+	if told := result(s.model.last(), 1); strings.Contains(told, "SUMMARY") || !strings.Contains(told, "read_output") {
+		t.Errorf("told %q", told)
+	}
+}
+
 // A request that does not fit the window is shortened once, calls stay with their
 // results, the goal stays, and the stored scratchpad is untouched.
 //
-// Row B68.
+// Rows B67, B68.
 func TestOverflowIsPruned(t *testing.T) {
 	t.Parallel()
 	tooLong := true
@@ -237,7 +264,7 @@ func TestOverflowIsPruned(t *testing.T) {
 	}, calls("look", `{"what":"1"}`), calls("look", `{"what":"2"}`), calls("look", `{"what":"3"}`), func(llm.Request) (llm.Reply, error) {
 		if tooLong {
 			tooLong = false
-			return llm.Reply{}, &llm.Error{Kind: llm.Overflow, Message: "too long"}
+			return llm.Reply{}, &llm.Error{Kind: llm.Overflow, Message: "too long", Usage: llm.Usage{Prompt: 70, Completion: 2}}
 		}
 		return says("ok")(llm.Request{})
 	})
@@ -246,6 +273,9 @@ func TestOverflowIsPruned(t *testing.T) {
 	last := s.model.last()
 	if first, third := result(last, 1), result(last, 3); len(first) > 400 || len(third) < 900 || !strings.Contains(first, "step-1") {
 		t.Errorf("first %d, third %d characters", len(first), len(third))
+	}
+	if spent := s.work().Run.Spent; spent.Prompt != 110 || spent.Completion != 22 || spent.Calls != 5 {
+		t.Errorf("on the ledger is %+v", spent)
 	}
 	if last.Messages[1].Text != "do it" || len(s.step(1).Observation) < 900 {
 		t.Error("the goal or the stored result was shortened")

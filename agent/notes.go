@@ -33,25 +33,42 @@ func (w *worker) notes(ctx context.Context) ([]Note, []Consumed, error) {
 }
 
 func (w *worker) saidSince() (notes []Note, consumed []Consumed, err error) {
-	for _, m := range w.inbox {
-		if m.Kind != FollowUp && m.Kind != Reply && m.Kind != Edited {
+	for i := range w.inbox {
+		m := &w.inbox[i]
+		if !m.words() {
 			continue
 		}
-		kind, name := NoteSteer, "steer"
-		switch {
-		case m.Kind == Edited:
-			name = "reworded"
-		case !w.run.Speaks(m.From):
-			kind, name = NoteQuote, "quote"
+		consumed = append(consumed, Consumed{ID: m.ID, Turn: len(w.turns) + 1})
+		said, stands := w.stands(m)
+		if !stands {
+			continue
 		}
-		text, err := w.a.Prompts.Render(name, prompts.Quote(m.From.User, m.Name, m.Text))
+		kind, name := NoteSteer, w.frame(m)
+		if !w.run.Speaks(m.From) {
+			kind = NoteQuote
+		}
+		text, err := w.a.Prompts.Render(name, prompts.Quote(m.From.User, m.Name, said))
 		if err != nil {
 			return nil, nil, err
 		}
 		notes = append(notes, Note{Kind: kind, From: m.From, Text: text})
-		consumed = append(consumed, Consumed{ID: m.ID, Turn: len(w.turns) + 1})
 	}
 	return notes, consumed, nil
+}
+
+// frame names the words of ours around somebody's.
+func (w *worker) frame(m *Message) string {
+	switch {
+	case m.Kind == Edited && m.TS == w.run.MessageTS:
+		return "reworded"
+	case m.Kind == Edited:
+		return "corrected"
+	case m.Kind == TakenBack:
+		return "takenback"
+	case !w.run.Speaks(m.From):
+		return "quote"
+	}
+	return "steer"
 }
 
 type failureLine struct{ Tool, Args, Result string }
@@ -91,7 +108,7 @@ func (w *worker) lastTurnFailed() bool {
 func (s *Step) failed() bool {
 	switch s.State {
 	case StepFailed:
-		return s.Code != "stopped"
+		return s.Code != CodeStopped
 	case StepRefused:
 		return s.Code != "rejected" && s.Code != "expired" && s.Code != "loop" && s.Code != "max_steps" && s.Code != "denied_before"
 	}

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,12 +29,19 @@ func TestResumedPromptEqualsNeverPausedPrompt(t *testing.T) {
 			if !pause {
 				s.tools["wipe"].spec.Risk = tools.Medium
 			}
-		}, calls("look", `{"what":"a"}`), calls("wipe", `{"what":"b"}`), says("ok"))
-		s.start()
+			s.tools["look"].do = func(tools.Call) (tools.Result, error) {
+				return tools.Result{}, &tools.Failure{Code: "not_found", Message: "no such thing"}
+			}
+		}, wordy("look", `{"what": "a", "thought": "t"}`), wordy("wipe", `{"what": "b"}`), says("ok"))
+		s.accept().tell(agent.FollowUp, "U1", "be quick")
+		s.advance()
 		if pause {
 			s.rewire()
 			s.decide(2, approvals.Approve)
 			s.advance()
+		}
+		if said := fmt.Sprintf("%s", s.model.last().Messages); !strings.Contains(said, "be quick") || !strings.Contains(said, "reflect") || !strings.Contains(said, "sealed") {
+			t.Errorf("too little was said: %s", said)
 		}
 		s.want(agent.Success, agent.HaltDone)
 		out := s.model.last().Messages
@@ -47,6 +55,16 @@ func TestResumedPromptEqualsNeverPausedPrompt(t *testing.T) {
 	}
 	if d := cmp.Diff(play(false), play(true)); d != "" {
 		t.Errorf("prompts differ (-never paused +resumed):\n%s", d)
+	}
+}
+
+// wordy is a turn that says everything that a turn can say.
+func wordy(name, args string) func(llm.Request) (llm.Reply, error) {
+	return func(r llm.Request) (llm.Reply, error) {
+		reply, err := calls(name, args)(r)
+		reply.Text, reply.Reasoning, reply.Extra = "First this.", "hm", json.RawMessage(`{"reasoning_content":"hm"}`)
+		reply.Calls[0].Extra = json.RawMessage(`{"signature":"sealed"}`)
+		return reply, err
 	}
 }
 
@@ -131,7 +149,7 @@ func TestEditedCallIsToldAndNotRepeated(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil, calls("wipe", `{"what":"doc_42"}`), calls("wipe", `{"what":"doc_42"}`), says("ok"))
 	s.start()
-	s.decide(1, approvals.Edit, `{"what":"doc_43"}`)
+	s.decide(1, approvals.Edit, `{"what":"doc_43","n":1}`)
 	s.advance()
 	s.ran("wipe", 1)
 	told := result(s.model.last(), 1)

@@ -22,7 +22,18 @@ func (w *worker) prompt(notes []Note, closing bool) llm.Request {
 	}
 	r.Messages = append(r.Messages, w.opening(first)...)
 	rest := w.steps
-	for i := range w.turns {
+	rolled := w.run.Counters.Rolled.Upto
+	for i := range w.turns[:rolled] {
+		if i > 0 {
+			r.Messages = append(r.Messages, steers(w.turns[i].Notes)...)
+		}
+	}
+	if rolled > 0 {
+		n := stepsUpTo(rest, rolled)
+		r.Messages = append(r.Messages, w.rolledMessage(rest[:n]))
+		rest = rest[n:]
+	}
+	for i := rolled; i < len(w.turns); i++ {
 		if i > 0 {
 			r.Messages = append(r.Messages, noteMessages(w.turns[i].Notes)...)
 		}

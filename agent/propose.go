@@ -37,14 +37,10 @@ func (w *worker) proposeAll(ctx context.Context, t Turn, reply llm.Reply, consum
 	if err := w.fire(OnCalls); err != nil {
 		return false, err
 	}
-	person, err := w.a.Directory.Person(ctx, w.run.Asker, false)
-	if err != nil {
-		person = policy.Person{Actor: w.run.Asker} // unknown: no roles, refused where roles are needed
-	}
 	change := Change{Turn: &t, Consumed: consumed, MostOpen: w.a.OpenPerAsker, Audit: w.auditReply(t)}
 	first := len(w.steps)
 	for _, call := range reply.Calls {
-		s := w.propose(ctx, t, call, person, &change)
+		s := w.propose(ctx, t, call, &change)
 		w.steps = append(w.steps, s)
 	}
 	w.run.Turns, w.run.NextStep = t.N, len(w.steps)+1
@@ -87,7 +83,7 @@ func (w *worker) keepCalls(ctx context.Context, c Change) (parked bool, err erro
 }
 
 // propose makes one step of one call.
-func (w *worker) propose(ctx context.Context, t Turn, call llm.Call, asker policy.Person, c *Change) Step {
+func (w *worker) propose(ctx context.Context, t Turn, call llm.Call, c *Change) Step {
 	now := w.a.Now()
 	s := Step{
 		Run: w.run.ID, N: len(w.steps) + 1, Turn: t.N, CallID: w.callID(call.ID), Tool: call.Name, Raw: call.Arguments,
@@ -100,7 +96,7 @@ func (w *worker) propose(ctx context.Context, t Turn, call llm.Call, asker polic
 	} else if _, ok := w.a.control[call.Name]; ok {
 		w.control(&s)
 	} else {
-		w.gate(ctx, &s, asker, c)
+		w.gate(ctx, &s, c)
 	}
 	if s.Thought == "" {
 		s.Thought = cut(firstLine(orDefault(t.Text, t.Reasoning)), 300)
@@ -113,6 +109,10 @@ func (w *worker) propose(ctx context.Context, t Turn, call llm.Call, asker polic
 	}
 	return s
 }
+
+// longestThought is how many characters of a thought are kept as the reason of a call;
+// the arguments as the model wrote them have the whole.
+const longestThought = 1000
 
 // callID is the call's id, made ours when the reply had none or one twice.
 func (w *worker) callID(given string) string {
@@ -127,11 +127,11 @@ func (w *worker) callID(given string) string {
 	return given
 }
 
-func (w *worker) gate(ctx context.Context, s *Step, asker policy.Person, c *Change) {
+func (w *worker) gate(ctx context.Context, s *Step, c *Change) {
 	passed := w.a.Gate.Check(ctx, Proposal{
-		Run: w.run.ID, Step: strconv.Itoa(s.N), Tool: s.Tool, Raw: s.Raw, Asker: asker, Channel: w.run.Channel, Read: w.privateSources(),
+		Run: w.run.ID, Step: strconv.Itoa(s.N), Tool: s.Tool, Raw: s.Raw, Asker: w.asker, Channel: w.run.Channel, Read: w.privateSources(),
 	})
-	s.Thought, s.Proposed, s.Risk = passed.Thought, passed.Args, orRisk(passed.Ruling.Risk, passed.Spec.Risk)
+	s.Thought, s.Proposed, s.Risk = cut(passed.Thought, longestThought), passed.Args, orRisk(passed.Ruling.Risk, passed.Spec.Risk)
 	s.Effects, s.Private = passed.Spec.Effects, passed.Spec.Private
 	if passed.Args != nil {
 		s.Fingerprint = tools.Fingerprint(s.Tool, passed.Args)
@@ -163,7 +163,7 @@ func (w *worker) gate(ctx context.Context, s *Step, asker policy.Person, c *Chan
 
 // unpaid is the ruling on a call whose lowered risk the database refused to pay for.
 func (w *worker) unpaid(s *Step, p *Passed) {
-	p.Ruling = w.a.Gate.Policy().WithoutBudget(policy.Question{}, p.Ruling)
+	p.Ruling = p.Ruling.AfterAll()
 	s.Risk = p.Ruling.Risk
 	if p.Ruling.Outcome == policy.Deny {
 		p.Refusal = &tools.Failure{Code: "denied", Message: p.Ruling.Why}
@@ -209,11 +209,21 @@ func (w *worker) addApproval(c *Change, a approvals.Approval) {
 	if w.a.Notify {
 		c.Wishes = append(c.Wishes, PeopleWish(&a, now))
 	}
+	opened := Opened(&a, w.a.Gate.Policy().Stamp, w.a.Mask)
+	opened.Via = "worker"
+	c.Audit = append(c.Audit, opened)
+}
+
+// Opened is the record of an approval that was just opened, under the policy with the
+// stamp. It lacks who opened it.
+func Opened(a *approvals.Approval, stamp string, mask func(string) string) audit.Entry {
 	r := a.Current()
-	c.Audit = append(c.Audit, audit.Entry{
-		At: now, Kind: "approval.opened", Run: a.Run, Step: a.Step, Approval: a.ID, Revision: r.N, Digest: r.Digest, Via: "worker",
-		Data: w.a.data(map[string]any{"tool": a.Tool, "arguments": string(r.Args), "needs": r.Requirement, "preview": r.Preview, "why": a.Why, "requester": a.Requester.User, "policy": w.a.Gate.Policy().Stamp}),
-	})
+	return audit.Entry{
+		At: a.OpenedAt, Kind: "approval.opened", Run: a.Run, Step: a.Step, Approval: a.ID, Revision: r.N, Digest: r.Digest,
+		Data: audit.Data(map[string]any{
+			"tool": a.Tool, "arguments": string(r.Args), "needs": r.Requirement, "preview": r.Preview, "why": a.Why, "requester": a.Requester.User, "policy": stamp,
+		}, mask),
+	}
 }
 
 func (w *worker) awaiting() int {
@@ -231,10 +241,13 @@ func (w *worker) call(s *Step, args []byte, preview *tools.Preview) tools.Call {
 	return tools.Call{Run: w.run.ID, Step: strconv.Itoa(s.N), Asker: w.run.Asker.User, Args: args, Preview: preview}
 }
 
-func (w *worker) privateSources() []string {
+func (w *worker) privateSources() []string { return PrivateSources(w.steps) }
+
+// PrivateSources names what private tools have read.
+func PrivateSources(steps []Step) []string {
 	var out []string
-	for i := range w.steps {
-		if s := &w.steps[i]; s.Private && s.State == StepSucceeded {
+	for i := range steps {
+		if s := &steps[i]; s.Private && s.Attempts > 0 { // an error may tell as much as a result
 			out = append(out, s.Sources...)
 			if len(s.Sources) == 0 {
 				out = append(out, s.Tool)
@@ -245,18 +258,7 @@ func (w *worker) privateSources() []string {
 }
 
 // refuse settles a step that may not run, with what the model reads about it.
-func (w *worker) refuse(s *Step, f *tools.Failure) {
-	text, err := w.a.Prompts.Render("refused", map[string]string{"Code": f.Code, "Reason": f.Message})
-	if err != nil {
-		text = f.Error()
-	}
-	if f.Pointer != "" {
-		text += " (at " + f.Pointer + ")"
-	}
-	s.State, s.Code, s.Observation, s.EndedAt = StepRefused, f.Code, text, w.a.Now()
-	s.Outcome = tools.Digest("outcome", text)
-	s.Summary = cut(firstLine(f.Message), 200)
-}
+func (w *worker) refuse(s *Step, f *tools.Failure) { w.a.Gate.Refuse(s, f, w.a.Now()) }
 
 func orRisk(r, otherwise tools.Risk) tools.Risk {
 	if r != "" {

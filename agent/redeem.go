@@ -3,13 +3,15 @@ package agent
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"countersign/approvals"
 	"countersign/approvals/policy"
 	"countersign/internal/audit"
 	"countersign/tools"
 )
+
+// ToolChanged says on a card why it asks again: the contract of the tool is another one.
+const ToolChanged = "the tool itself changed"
 
 // redeem uses an approval up, once: what it was given for is computed again, and
 // if all of it is the same the step executes with the arguments that were shown.
@@ -52,19 +54,13 @@ func (w *worker) again(ctx context.Context, s *Step, a *approvals.Approval) (Pas
 	if digest != r.Digest {
 		return Passed{Refusal: &tools.Failure{Code: "tampered", Message: "the stored call is not the one that was countersigned"}}, "", nil
 	}
-	person, err := w.a.Directory.Person(ctx, w.run.Asker, true)
-	if err != nil {
-		return Passed{}, "", fmt.Errorf("look up the asker: %w", err)
-	}
-	p := w.a.Gate.Check(ctx, Proposal{
-		Run: w.run.ID, Step: strconv.Itoa(s.N), Tool: s.Tool, Raw: string(r.Args), Asker: person, Channel: w.run.Channel, Read: w.privateSources(),
-	})
-	if p.Refusal != nil {
-		return p, "", nil
+	p, err := w.asNow(ctx, s, r.Args)
+	if err != nil || p.Refusal != nil {
+		return p, "", err
 	}
 	switch {
 	case p.Contract != r.Contract:
-		return p, "the tool itself changed", nil
+		return p, ToolChanged, nil
 	case string(p.Args) != string(r.Args):
 		return p, "the arguments read differently now", nil
 	case p.Ruling.Outcome == policy.Ask && !policy.Covers(r.Requirement, p.Ruling.Needs):
@@ -88,7 +84,7 @@ func summaryOf(p *tools.Preview) string {
 	if p == nil {
 		return "nothing"
 	}
-	return p.Summary
+	return orDefault(p.Summary, p.Untried)
 }
 
 // withdraw settles a step whose approval is worth nothing any more. A step whose
@@ -131,7 +127,7 @@ func (w *worker) lapse(ctx context.Context, s *Step, a *approvals.Approval, p Pa
 	if err != nil {
 		return err
 	}
-	fresh.Again, fresh.Why = a.ID, why
+	fresh.Again, fresh.Why, fresh.Shapers = a.ID, why, a.Editors()
 	next.State, next.Approval = StepAwaiting, fresh.ID
 	c := w.lapsed(a, why)
 	c.Steps = []StepChange{Moved(s, next)}

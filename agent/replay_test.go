@@ -218,10 +218,10 @@ func TestABusyModelRepeatsNoTool(t *testing.T) {
 		return says("ok")(llm.Request{})
 	})
 	s.start()
-	for range 4 {
+	for i := 1; i <= 4; i++ {
 		s.db.Clock.Step(5 * time.Second)
-		if got := s.advance().work().Run.State; (got == agent.Success) != (tries == 2) {
-			t.Errorf("after %d tries the run is %s", tries, got)
+		if got := s.advance().work().Run.State; (got == agent.Success) != (i == 4) || (tries == 2) != (i == 4) {
+			t.Errorf("after %d seconds and %d tries the run is %s", 5*i, tries, got)
 		}
 	}
 	s.ran("note", 1)

@@ -97,17 +97,18 @@ func (s Spent) atLeast(o Spent) Spent {
 
 // Counters are the run's memory of its own trouble; they survive every pause.
 type Counters struct {
-	Heals    int  `json:"heals"`              // reflections in a row
-	Warned   bool `json:"warned,omitempty"`   // a loop was intercepted
-	Looped   bool `json:"looped,omitempty"`   // and went on after the warning
-	Checked  bool `json:"checked,omitempty"`  // the check before the final answer was made
-	Checking bool `json:"checking,omitempty"` // and the next request carries it
-	Denials  int  `json:"denials"`            // refusals by people in a row
-	Empty    int  `json:"empty,omitempty"`    // replies in a row that could not be used
-	Trouble  int  `json:"trouble,omitempty"`  // failed calls of the model in a row
-	Pruned   int  `json:"pruned,omitempty"`   // results of the turns up to here are sent shortened
-	Lapses   int  `json:"lapses,omitempty"`   // approvals that lapsed before they could be redeemed
-	Cut      bool `json:"cut,omitempty"`      // the last reply ended at the provider's limit, not where the model ended
+	Heals    int    `json:"heals"`              // reflections in a row
+	Warned   bool   `json:"warned,omitempty"`   // a loop was intercepted
+	Looped   bool   `json:"looped,omitempty"`   // and went on after the warning
+	Checked  bool   `json:"checked,omitempty"`  // the check before the final answer was made
+	Checking bool   `json:"checking,omitempty"` // and the next request carries it
+	Denials  int    `json:"denials"`            // refusals by people in a row
+	Empty    int    `json:"empty,omitempty"`    // replies in a row that could not be used
+	Trouble  int    `json:"trouble,omitempty"`  // failed calls of the model in a row
+	Pruned   int    `json:"pruned,omitempty"`   // results of the turns up to here are sent shortened
+	Rolled   Rolled `json:"rolled,omitzero"`    // a summary is sent in place of the turns up to some
+	Lapses   int    `json:"lapses,omitempty"`   // approvals that lapsed before they could be redeemed
+	Cut      bool   `json:"cut,omitempty"`      // the last reply ended at the provider's limit, not where the model ended
 }
 
 // PlanItem is one item of the plan that the model keeps.
@@ -178,6 +179,7 @@ type Step struct {
 	Approval    string       // the id of its latest approval
 	Grant       string       // the standing grant under which it ran without a card
 	GrantBy     policy.Actor // who gave that
+	Contract    string       // of the tool when it was called with effects
 	Epoch       int64        // of the worker that executes it
 	Attempts    int          // how often the tool was called
 	Question    string       // of a step that asks
@@ -187,16 +189,46 @@ type Step struct {
 	EndedAt     time.Time
 }
 
+// Unknown says that nobody knows what the call did. That stays so where a person gave it
+// up, and where a further call failed: of the first there is a person's word alone.
+func (s *Step) Unknown() bool {
+	switch s.State {
+	case StepUncertain:
+		return true
+	case StepExecuting:
+		return s.Attempts > 1
+	case StepFailed:
+		return s.Attempts > 1 || s.Code == CodeStopped
+	}
+	return false
+}
+
+// CodeStopped is the code of a step that a person gave up, with its outcome unknown.
+const CodeStopped = "stopped"
+
+// UnknownBefore is the number of a step before n that made this very call, with an
+// outcome that nobody knows; 0 when there is none.
+func UnknownBefore(steps []Step, n int, tool string, args json.RawMessage) int {
+	for i := range steps {
+		s := &steps[i]
+		if s.N < n && s.Unknown() && s.Tool == tool && string(s.Executed) == string(args) {
+			return s.N
+		}
+	}
+	return 0
+}
+
 // MessageKind says what an inbox message wants.
 type MessageKind string
 
 // The kinds of inbox messages.
 const (
-	FollowUp MessageKind = "followup"
-	Reply    MessageKind = "answer"   // to a question of the run
-	Stop     MessageKind = "stop"     // by the asker or somebody who may countersign in the run
-	Continue MessageKind = "continue" // a further allowance
-	Edited   MessageKind = "edited"   // the asker's request as it reads after they edited it
+	FollowUp  MessageKind = "followup"
+	Reply     MessageKind = "answer"     // to a question of the run
+	Stop      MessageKind = "stop"       // by the asker or somebody who may countersign in the run
+	Continue  MessageKind = "continue"   // a further allowance
+	Edited    MessageKind = "edited"     // the request, or a message to the run, as it reads after its author edited it
+	TakenBack MessageKind = "taken_back" // a message to the run that its author deleted
 )
 
 // Message is one inbox row: it reached the run while it was not finished.

@@ -33,6 +33,7 @@ type stage struct {
 	quorum int
 	price  agent.Price
 	small  llm.Model
+	window int
 	gate   *agent.Gate
 	agent  *agent.Agent
 	door   *decisions.Door
@@ -73,6 +74,7 @@ func (c *counter) Preview(context.Context, tools.Call) (tools.Preview, error) {
 type script struct {
 	turns []func(llm.Request) (llm.Reply, error)
 	seen  []llm.Request
+	count bool // it answers the n-th request that it gets, whatever that shows
 }
 
 func (s *script) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
@@ -82,6 +84,9 @@ func (s *script) Complete(_ context.Context, r llm.Request) (llm.Reply, error) {
 		if m.Role == llm.Assistant {
 			n++
 		}
+	}
+	if s.count {
+		n = len(s.seen) - 1
 	}
 	if n >= len(s.turns) {
 		return llm.Reply{Text: "The script is over.", Usage: llm.Usage{Prompt: 10, Completion: 5}}, nil
@@ -145,7 +150,7 @@ func (s *stage) rewire() {
 	s.gate = &agent.Gate{Tools: registry, Policy: func() *policy.Policy { return rules }, Prompts: p, Timeout: time.Second}
 	plain := func(text string) string { return text }
 	s.agent, err = agent.New(agent.Config{
-		Store: s.db, Model: s.model, Small: s.small, Gate: s.gate, Directory: people{}, Prompts: p, Now: s.db.Clock.Now, Logger: slog.New(slog.DiscardHandler),
+		Store: s.db, Model: s.model, Small: s.small, Window: s.window, Gate: s.gate, Directory: people{}, Prompts: p, Now: s.db.Clock.Now, Logger: slog.New(slog.DiscardHandler),
 		Owner: "o" + id.Call(), Lease: 6 * time.Second, Limits: s.limits, OutputChars: s.chars, Name: "countersign", OpenPerRun: 5, Mask: plain, Price: s.price,
 	})
 	s.ok(err)
@@ -251,6 +256,12 @@ func (s *stage) asStored(c *decisions.Case) {
 func (s *stage) tell(kind agent.MessageKind, user, text string) {
 	s.Helper()
 	s.ok(s.agent.Tell(s.Context(), agent.Message{Run: s.run, Kind: kind, From: policy.Actor{Team: "T1", User: user}, Text: text}, id.Call()))
+}
+
+// tellAt is tell of the asker's words in a message of Slack.
+func (s *stage) tellAt(ts string, kind agent.MessageKind, text string) {
+	s.Helper()
+	s.ok(s.agent.Tell(s.Context(), agent.Message{Run: s.run, Kind: kind, From: policy.Actor{Team: "T1", User: "U1"}, Text: text, TS: ts}, id.Call()))
 }
 
 // want checks the run's state and halt.

@@ -14,6 +14,7 @@ import (
 type Mention struct {
 	Thread    Thread
 	MessageTS string
+	Key       string // for deduplication; empty: that of the message
 	Asker     policy.Actor
 	Name      string // of the asker, decoration
 	Text      string
@@ -35,7 +36,7 @@ func (a *Agent) Start(ctx context.Context, m Mention) (Accepted, error) {
 	first := progressWish(&run, now)
 	first.Priority = PriorityCard // the asker sees at once that they were heard
 	accepted, err := a.Store.Accept(ctx, Incoming{
-		Key: MessageKey(m.Thread, m.MessageTS), Run: run, Follow: m.Follow, Name: m.Name,
+		Key: orDefault(m.Key, MessageKey(m.Thread, m.MessageTS)), Run: run, Follow: m.Follow, Name: m.Name,
 		Wishes: []Wish{first},
 		Audit: []audit.Entry{{
 			At: now, Kind: "run.started", Run: run.ID, Team: m.Asker.Team, User: m.Asker.User, Via: run.Origin,

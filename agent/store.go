@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"countersign/approvals"
@@ -19,8 +21,13 @@ var (
 	ErrMoved = errors.New("the run was given work meanwhile")
 	// ErrNotFound says that there is no such run.
 	ErrNotFound = errors.New("no such run")
+	// ErrNobody says that nobody is known under an id, or no longer: no outage, but an answer.
+	ErrNobody = errors.New("nobody is known under this id")
 	// ErrSettled says that a step or approval was not in the state that the change starts from.
 	ErrSettled = errors.New("already settled")
+	// ErrHeld says that an approval may not be used now: whose word or edit it has is locked, and
+	// what they decided is being made void.
+	ErrHeld = errors.New("whoever approved or edited this is locked")
 	// ErrBudget says that a rule that lowers risks has nothing left to pay with.
 	ErrBudget = errors.New("the rule's budget is used up")
 	// ErrOpenLimit says that too many approvals of the asker wait already.
@@ -70,6 +77,44 @@ type Work struct {
 	Steps     []Step
 	Inbox     []Message                      // not yet consumed, in order of arrival
 	Approvals map[string]*approvals.Approval // by id, of steps that are not settled
+	Paid      map[int]string                 // by step that is allowed: the key of the budget that was paid from
+	Asked     string                         // Slack's time of the message with which the run waits for the asker's word; empty: not known
+}
+
+// Words says since when the run waits for the asker's word, and under which delivery it
+// says so; false while it does not wait.
+func (w *Work) Words() (since time.Time, subject string, waits bool) {
+	for i := range w.Steps {
+		if s := &w.Steps[i]; s.State == StepAsking {
+			return s.ProposedAt, QuestionSubject(w.Run.ID, s.N), true
+		}
+	}
+	if w.Run.Closing != HaltNone && w.Run.Answer != "" {
+		return w.Run.InputBy.Add(-w.Run.Limits.InputTTL), AnswerSubject(w.Run.ID), true
+	}
+	return time.Time{}, "", false
+}
+
+// Meant says whether words may be meant for what the run waits for: they were said after
+// it was there to be read. Words that came late are told apart by Slack's own times.
+func (w *Work) Meant(ts string, at time.Time) bool {
+	since, _, waits := w.Words()
+	switch {
+	case !waits || at.Before(since):
+		return false
+	case ts != "" && w.Asked != "":
+		return ts > w.Asked
+	}
+	sent, ok := SentAt(ts) // it may be there to be read, and its receipt not stored yet
+	return !ok || !sent.Before(since)
+}
+
+// SentAt reads Slack's time of a message.
+func SentAt(ts string) (time.Time, bool) {
+	seconds, micros, _ := strings.Cut(ts, ".")
+	s, err := strconv.ParseInt(seconds, 10, 64)
+	us, failed := strconv.ParseInt(micros, 10, 64)
+	return time.Unix(s, us*1000), err == nil && failed == nil
 }
 
 // Fence is what a commit must find: the lease, and the wake unless it is negative.
@@ -84,9 +129,10 @@ type Fence struct {
 
 // Change is what one commit writes. Zero fields are not written.
 type Change struct {
-	Run       *Run // the whole header as it should be, without wake and lease; Seen only with Park
-	Park      bool // give the lease back and set seen: requires a wake in the fence
-	Yield     bool // give the lease back and leave the run due at Run.ReadyAt
+	Run       *Run   // the header as it should be, without wake and lease and what is fixed at the start; Seen only with Park
+	System    string // the system prompt, which the first work on a run fixes
+	Park      bool   // give the lease back and set seen: requires a wake in the fence
+	Yield     bool   // give the lease back and leave the run due at Run.ReadyAt
 	Turn      *Turn
 	NewSteps  []Step
 	Steps     []StepChange

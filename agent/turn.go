@@ -14,8 +14,20 @@ func (w *worker) think(ctx context.Context) (done bool, err error) {
 		return true, err
 	}
 	closing := w.run.Closing != HaltNone
+	if !closing { // if it cannot be said now, the reply would have to be thrown away
+		if w.asker, err = w.who(ctx); err != nil {
+			return w.unknownAsker(ctx, err)
+		}
+	}
 	if closing && w.broke() {
 		return w.conclude(ctx, Turn{}, w.canned(), nil)
+	}
+	if upto, ok := w.rollable(); ok && w.nearlyFull(closing) {
+		rolled, err := w.roll(ctx, upto, w.run.Spent)
+		if rolled || err != nil {
+			return err != nil, err
+		}
+		w.prune()
 	}
 	if made, err := w.afford(ctx); !made {
 		return true, err
@@ -24,8 +36,11 @@ func (w *worker) think(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	reply, err := w.complete(ctx, notes, closing)
-	if err != nil {
+	reply, rolled, err := w.complete(ctx, notes, closing)
+	switch {
+	case rolled:
+		return err != nil, err
+	case err != nil:
 		return w.trouble(ctx, err)
 	}
 	w.spend(reply.Usage)
@@ -39,23 +54,39 @@ func (w *worker) think(ctx context.Context) (done bool, err error) {
 		return w.conclude(ctx, t, reply.Text, consumed)
 	}
 	if len(reply.Calls) > 0 {
+		if w.asker, err = w.who(ctx); err != nil { // by now: the model may have thought for minutes
+			return w.unknownAsker(ctx, err)
+		}
 		return w.called(ctx, t, reply, consumed)
 	}
 	return w.said(ctx, t, consumed)
 }
 
-// complete calls the model. A request that does not fit its window is shortened
-// once and sent again.
-func (w *worker) complete(ctx context.Context, notes []Note, closing bool) (llm.Reply, error) {
-	reply, err := w.a.Model.Complete(ctx, w.prompt(notes, closing))
+// complete calls the model. Of a request that does not fit its window the oldest turns
+// are condensed, after which everything is read again; else it is shortened once and sent
+// again.
+func (w *worker) complete(ctx context.Context, notes []Note, closing bool) (reply llm.Reply, rolled bool, err error) {
+	before := w.run.Spent
+	reply, err = w.a.Model.Complete(ctx, w.prompt(notes, closing))
 	var e *llm.Error
-	if errors.As(err, &e) && e.Kind == llm.Overflow && w.prune() {
-		if e.Usage.Total() > 0 {
-			w.spend(e.Usage)
-		}
-		return w.a.Model.Complete(ctx, w.prompt(notes, closing))
+	if !errors.As(err, &e) || e.Kind != llm.Overflow {
+		return reply, false, err
 	}
-	return reply, err
+	if e.Usage.Total() > 0 {
+		w.spend(e.Usage)
+	}
+	if upto, ok := w.rollable(); ok {
+		if rolled, err := w.roll(ctx, upto, before); rolled || err != nil {
+			return llm.Reply{}, true, err
+		}
+	}
+	if w.prune() {
+		reply, err = w.a.Model.Complete(ctx, w.prompt(notes, closing))
+		return reply, false, err
+	}
+	counted := *e
+	counted.Usage = llm.Usage{}
+	return llm.Reply{}, false, &counted
 }
 
 // toPlanning moves the run to planning from wherever its results left it.
@@ -159,20 +190,42 @@ func (w *worker) trouble(ctx context.Context, err error) (done bool, fatal error
 		w.spend(e.Usage)
 	}
 	w.log.WarnContext(ctx, "the model's call failed", "kind", e.Kind, "error", e.Err)
-	c := &w.run.Counters
-	c.Trouble++
-	worthIt := e.Kind == llm.Overloaded || e.Kind == llm.Malformed
-	switch {
-	case worthIt && c.Trouble <= mostTrouble:
-		return true, w.yield(ctx, w.a.Now().Add(backoff(e, c.Trouble)))
-	case w.run.Closing != HaltNone:
+	if later, err := w.later(ctx, e); later {
+		return true, err
+	}
+	if w.run.Closing != HaltNone {
 		return w.conclude(ctx, Turn{}, w.canned(), nil)
 	}
 	w.failure = string(e.Kind) + ": " + e.Message
 	return true, w.fail(ctx, HaltError)
 }
 
-// mostTrouble is how many failed calls of the model in a row a run outlives.
+// unknownAsker is what becomes of a run while nobody can say who asks: it waits, and then
+// ends with a sentence, as when the model cannot be reached.
+func (w *worker) unknownAsker(ctx context.Context, err error) (done bool, fatal error) {
+	if ctx.Err() != nil {
+		return true, err
+	}
+	w.log.WarnContext(ctx, "the asker cannot be looked up", "error", err)
+	if later, err := w.later(ctx, &llm.Error{Kind: llm.Overloaded}); later {
+		return true, err
+	}
+	w.failure = "unknown_asker: "
+	return true, w.fail(ctx, HaltError)
+}
+
+// later puts the run off, unless that was done often enough or helps nothing.
+func (w *worker) later(ctx context.Context, e *llm.Error) (done bool, err error) {
+	c := &w.run.Counters
+	c.Trouble++
+	if e.Kind != llm.Overloaded && e.Kind != llm.Malformed || c.Trouble > mostTrouble {
+		return false, nil
+	}
+	return true, w.yield(ctx, w.a.Now().Add(backoff(e, c.Trouble)))
+}
+
+// mostTrouble is how many failures in a row a run outlives: of calls of the model, and of
+// looking up who asks.
 const mostTrouble = 5
 
 // backoff is how long a run waits before the model is called again: what the

@@ -60,10 +60,11 @@ type Approval struct {
 	OpenedAt  time.Time
 	ExpiresAt time.Time
 	SettledAt time.Time
-	Requester policy.Actor // the asker of the run
-	Again     string       // the uncertain step's earlier approval, or the lapsed one that this replaces
-	Why       string       // why it was asked again, in words; empty for the first
-	Bundle    int          // the first step of those that one press may decide together with this one; 0: none
+	Requester policy.Actor   // the asker of the run
+	Shapers   []policy.Actor // who edited the arguments before this approval was opened
+	Again     string         // the uncertain step's earlier approval, or the lapsed one that this replaces
+	Why       string         // why it was asked again, in words; empty for the first
+	Bundle    int            // the first step of those that one press may decide together with this one; 0: none
 
 	// What happens while it waits; none of it is countersigned.
 	Claimer    policy.Actor // who said to be at it
@@ -125,7 +126,7 @@ func (a *Approval) Approvers() []policy.Actor {
 	var people []policy.Actor
 	for _, d := range a.Decisions {
 		stands := d.Verdict == Approve || d.Verdict == Edit && a.Current().Requirement.EditApproves
-		if stands && d.Revision == a.Revision && !d.Void && !slices.Contains(people, d.By) {
+		if stands && d.Revision == a.Revision && !d.Void && !slices.ContainsFunc(people, d.By.Same) {
 			people = append(people, d.By)
 		}
 	}
@@ -150,3 +151,17 @@ func (a *Approval) Claimed(now time.Time) bool { return a.State == Pending && no
 
 // Open says whether the approval still waits or may still be redeemed.
 func (a *Approval) Open() bool { return a.State == Pending || a.State == Approved }
+
+// longest is how many times the time of its rule an approval can be open in all: who
+// may decide can give it more time, but it never waits for ever.
+const longest = 4
+
+// Later is the end that an approval gets when somebody gives it more time now.
+func (a *Approval) Later(now time.Time) time.Time {
+	ttl := a.Current().Requirement.TTL
+	end, last := now.Add(ttl), a.OpenedAt.Add(longest*ttl)
+	if end.Before(last) {
+		return end
+	}
+	return last
+}

@@ -3,6 +3,7 @@ package approvals
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,6 +36,7 @@ type Opening struct {
 	Channel   string
 	ThreadTS  string
 	Requester policy.Actor
+	Editors   []policy.Actor // of the approval that this one replaces
 	Args      json.RawMessage
 	Contract  string
 	Preview   *tools.Preview
@@ -49,7 +51,7 @@ func Open(o Opening) (Approval, error) {
 	a := Approval{
 		ID: o.ID, Run: o.Run, Step: o.Step, Tool: o.Spec.Name, Risk: o.Risk, Channel: o.Channel, ThreadTS: o.ThreadTS,
 		State: Pending, Revision: 1, Version: 1, OpenedAt: o.Now, ExpiresAt: o.Now.Add(o.Needs.TTL),
-		Requester: o.Requester, Again: o.Again, Why: o.Why,
+		Requester: o.Requester, Shapers: o.Editors, Again: o.Again, Why: o.Why,
 	}
 	r := Revision{N: 1, Args: o.Args, Requirement: o.Needs, Contract: o.Contract, Preview: o.Preview, At: o.Now}
 	digest, err := a.Seal(r)
@@ -64,13 +66,28 @@ func Open(o Opening) (Approval, error) {
 // Requesters are the people whose words or edits shaped the current revision:
 // the asker, and whoever edited it so far.
 func (a *Approval) Requesters() []policy.Actor {
-	out := []policy.Actor{a.Requester}
+	return append([]policy.Actor{a.Requester}, a.Editors()...)
+}
+
+// Editors are the people whose edits shaped the current revision, also those that were
+// made on an approval which this one replaces; the last editor comes last.
+func (a *Approval) Editors() []policy.Actor {
+	out := slices.Clone(a.Shapers)
 	for _, r := range a.Revisions[:a.Revision] {
 		if !r.By.Zero() {
-			out = append(out, r.By)
+			out = append(slices.DeleteFunc(out, func(e policy.Actor) bool { return e == r.By }), r.By)
 		}
 	}
 	return out
+}
+
+// LastEditor is who made the arguments what they are; zero when nobody edited them.
+func (a *Approval) LastEditor() policy.Actor {
+	editors := a.Editors()
+	if len(editors) == 0 {
+		return policy.Actor{}
+	}
+	return editors[len(editors)-1]
 }
 
 // PeopleSubject names the delivery that tells an approval's people privately: it has

@@ -47,7 +47,7 @@ func (a *Approval) Enough() bool {
 // ActedAlone says whether a person approved it alone in an emergency.
 func (a *Approval) ActedAlone(who policy.Actor) bool {
 	for _, d := range a.Decisions {
-		if d.Glass && d.By == who {
+		if d.Glass && d.By.Same(who) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,11 +29,7 @@ func (b *Bot) checkEdit(c *decisions.Case, raw, lang string) map[string]string {
 	if !errors.As(err, &f) {
 		return map[string]string{"reason": err.Error()}
 	}
-	block := "reason"
-	if name, _, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/"); name != "" {
-		block = "arg:" + strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-	}
-	return map[string]string{block: b.wrong(f, lang)}
+	return map[string]string{fieldOf(f): b.wrong(f, lang)}
 }
 
 // wrong says in somebody's language what does not fit.
@@ -40,7 +37,7 @@ func (b *Bot) wrong(f *tools.Failure, lang string) string {
 	say := b.Words.In(lang)
 	broken := f.Breach
 	if broken.Rule == "" {
-		return say.Say("edit.wrong", "detail", f.Message)
+		return say.Say("edit.wrong", "detail", say.Failure(f.Code, f.Message))
 	}
 	got, want := broken.Got, strings.Join(broken.Want, ", ")
 	if broken.Rule == "type" {
@@ -98,6 +95,8 @@ func (b *Bot) verdict(ctx context.Context, c Click) (decisions.Outcome, error) {
 		return b.decide(ctx, c, approvals.Respond)
 	case actClaim:
 		return b.Door.Claim(ctx, attempt(c, "claim"))
+	case actExtend:
+		return b.Door.Extend(ctx, attempt(c, "extend"))
 	case actAgain:
 		return b.again(ctx, c)
 	case actDisown:
@@ -127,18 +126,43 @@ func (b *Bot) decide(ctx context.Context, c Click, v approvals.Verdict) (decisio
 		ID: c.ID, Approval: c.Approval, Revision: c.Revision, Digest: c.Digest, Verdict: v,
 		Args: in.Args, Text: in.Text, Who: c.Actor, Via: "slack", Proved: in.Proved, Glass: c.Action == callGlass,
 	}
-	if v == approvals.Approve {
+	if v == approvals.Approve || v == approvals.Edit {
 		current, err := b.Views.Case(ctx, c.Approval)
 		if err != nil && !isGone(err) {
 			return decisions.Outcome{}, err
 		}
-		t.Unseen = err == nil && b.Card.Hides(current)
+		t.Unseen = err == nil && (v == approvals.Approve && b.Card.Hides(current) || v == approvals.Edit && b.Card.HidesArguments(current))
 	}
 	return b.Door.Decide(ctx, t)
 }
 
 func (b *Bot) find(ctx context.Context, c Click, f decisions.Finding) (decisions.Outcome, error) {
-	return b.Door.Settle(ctx, decisions.Settlement{ID: c.ID, Run: c.Run, Step: c.Step, Finding: f, Who: c.Actor, Via: "slack"})
+	s := decisions.Settlement{ID: c.ID, Run: c.Run, Step: c.Step, Attempt: c.Revision, Finding: f, Who: c.Actor, Via: "slack"}
+	if f == decisions.RunAgain {
+		hides, err := b.hides(ctx, c.Run, c.Step)
+		if err != nil {
+			return decisions.Outcome{}, err
+		}
+		s.Unseen = hides
+	}
+	return b.Door.Settle(ctx, s)
+}
+
+// hides says whether the card of a step left something of the call to be opened.
+func (b *Bot) hides(ctx context.Context, run string, n int) (bool, error) {
+	work, err := b.Views.Load(ctx, run)
+	if isGone(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, s := range work.Steps {
+		if a := work.Approvals[s.Approval]; s.N == n && a != nil {
+			return b.Card.Hides(&decisions.Case{Run: work.Run, Step: s, Approval: *a}), nil
+		}
+	}
+	return false, nil
 }
 
 func (b *Bot) stopClicked(ctx context.Context, c Click) (decisions.Outcome, error) {
@@ -183,7 +207,10 @@ func (b *Bot) clickLoop(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		open, err := b.Clicks.OpenClicks(ctx, b.Now().Add(-clickGrace), clickBatch)
+		if b.unfit() != nil {
+			continue
+		}
+		open, err := b.Clicks.OpenClicks(ctx, b.Now().Add(-b.clickGrace()), clickBatch)
 		if err != nil {
 			b.Logger.WarnContext(ctx, "open clicks cannot be read", "error", err)
 			continue
@@ -200,6 +227,9 @@ func (b *Bot) clickLoop(ctx context.Context) error {
 // acted upon. Acting twice is harmless: a verdict counts once.
 const (
 	clickSweep = 2 * time.Second
-	clickGrace = 5 * time.Second
 	clickBatch = 50
 )
+
+// clickGrace is how long a stored click is left to the process that took it: five seconds,
+// where Slack wants its answers within three.
+func (b *Bot) clickGrace() time.Duration { return cmp.Or(b.AckWithin, ackWithin) * 5 / 3 }

@@ -27,7 +27,8 @@ func (b *Bot) disown(ctx context.Context, c Click) (decisions.Outcome, error) {
 // again asks for an expired call once more, for its asker. A step has one result
 // and the model was told this one's: so the request itself is made again, as a new
 // run in the same thread or as the next words to the run that goes on. The model
-// proposes the call from what is true now, and every gate stands in its way anew.
+// proposes the call from what is true now, and every gate stands in its way anew. Its
+// message is that of the request: whoever edits or deletes that means this run, too.
 func (b *Bot) again(ctx context.Context, c Click) (decisions.Outcome, error) {
 	old, err := b.Views.Case(ctx, c.Approval)
 	if isGone(err) {
@@ -50,8 +51,8 @@ func (b *Bot) again(ctx context.Context, c Click) (decisions.Outcome, error) {
 		return decisions.Outcome{Refused: "not_member", Case: old}, nil
 	}
 	_, err = b.Agent.Start(ctx, agent.Mention{
-		Thread: old.Run.Thread, MessageTS: "again/" + old.Approval.ID, Asker: c.Actor, Name: person.Name,
-		Text: old.Run.Request, Language: old.Run.Language,
+		Thread: old.Run.Thread, MessageTS: old.Run.MessageTS, Key: agent.MessageKey(old.Run.Thread, "again/"+old.Approval.ID),
+		Asker: c.Actor, Name: person.Name, Text: old.Run.Request, Language: old.Run.Language,
 	})
 	if errors.Is(err, agent.ErrSettled) {
 		err = nil

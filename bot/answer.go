@@ -14,7 +14,8 @@ import (
 	"countersign/bot/card"
 )
 
-// privateSubject names the delivery of an answer to its asker alone.
+// privateSubject names the delivery of an answer to its asker alone; with a step's number
+// after it, of that step's question.
 func privateSubject(run string) string { return "run/" + run + "/private" }
 
 func isPrivate(subject string) bool {
@@ -32,14 +33,11 @@ func (b *Bot) renderAnswer(ctx context.Context, d Delivery, work *agent.Work, at
 	if at.Approvers, err = b.approvers(ctx, work); err != nil {
 		return nil, time.Time{}, err
 	}
-	secret := b.Card.ReadPrivate(work) && !strings.HasPrefix(work.Run.Channel, "D")
+	secret := b.Card.ReadPrivate(work) && !isDirect(work.Run.Channel)
 	if secret && !isPrivate(d.Subject) {
-		now := b.Now()
-		wish := agent.Wish{Subject: privateSubject(work.Run.ID), Channel: work.Run.Asker.User, Priority: agent.PriorityAnswer, ReadyAt: now}
-		if err := b.Outbox.Wish(ctx, []agent.Wish{wish}, now); err != nil {
-			return nil, time.Time{}, fmt.Errorf("wish for the private answer: %w", err)
+		if err := b.wishPrivately(ctx, &work.Run, ""); err != nil {
+			return nil, time.Time{}, err
 		}
-		b.Poke()
 		m := b.Card.PrivatelyAnswered(work, at)
 		return &m, time.Time{}, nil
 	}
@@ -47,13 +45,28 @@ func (b *Bot) renderAnswer(ctx context.Context, d Delivery, work *agent.Work, at
 		return nil, time.Time{}, err
 	}
 	if isPrivate(d.Subject) {
-		at.Lang = b.langOf(ctx, work.Run.Asker.User)
+		at.Lang = b.langOf(ctx, work.Run.Requester().User)
 	}
 	work.Run.Answer = b.named(work.Run.Answer)
 	m := b.Card.Answer(work, at)
 	m.Meta.Subject = d.Subject
 	return &m, time.Time{}, nil
 }
+
+// wishPrivately asks for what the asker alone shall read: the answer, or a step's question. Of
+// an asker that is no person, its owner reads it.
+func (b *Bot) wishPrivately(ctx context.Context, run *agent.Run, step string) error {
+	now := b.Now()
+	wish := agent.Wish{Subject: privateSubject(run.ID) + step, Channel: run.Requester().User, Priority: agent.PriorityAnswer, ReadyAt: now}
+	if err := b.Outbox.Wish(ctx, []agent.Wish{wish}, now); err != nil {
+		return fmt.Errorf("wish for a private message: %w", err)
+	}
+	b.Poke()
+	return nil
+}
+
+// isDirect says that a channel is a conversation with one person.
+func isDirect(channel string) bool { return strings.HasPrefix(channel, "D") }
 
 // mentionOf is how Slack writes a person, which the model repeats from what it read.
 var mentionOf = regexp.MustCompile(`<@([UW][A-Z0-9]{2,20})>`)
@@ -97,8 +110,12 @@ func (b *Bot) results(ctx context.Context, work *agent.Work) ([]card.Result, err
 }
 
 // whisperAnswer is for askers who take no direct messages: a note in the thread that
-// they alone see.
-func (b *Bot) whisperAnswer(ctx context.Context, d Delivery, msg *card.Message, cause string) Receipt {
+// they alone see. It can never be edited, so what says the same is not shown again.
+func (b *Bot) whisperAnswer(ctx context.Context, d Delivery, msg *card.Message, hash, cause string) Receipt {
+	shown := Receipt{Version: d.Version, Hash: hash, Gone: true}
+	if d.Hash == hash {
+		return shown
+	}
 	work, err := b.Views.Load(ctx, msg.Meta.Run)
 	if err != nil {
 		return b.failed(d, "", err)
@@ -108,9 +125,9 @@ func (b *Bot) whisperAnswer(ctx context.Context, d Delivery, msg *card.Message, 
 		slack.MsgOptionText(msg.Text, false), slack.MsgOptionBlocks(msg.Blocks...), slack.MsgOptionTS(r.TS),
 		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
 	}
-	if _, err := b.API.PostEphemeralContext(ctx, r.Channel, r.Asker.User, o...); err != nil {
+	if _, err := b.API.PostEphemeralContext(ctx, r.Channel, r.Requester().User, o...); err != nil {
 		return b.failed(d, "chat.postEphemeral", err)
 	}
-	b.Logger.WarnContext(ctx, "the asker takes no direct messages; a private answer was shown in the thread to them alone", "run", r.ID, "error", cause)
-	return Receipt{Version: d.Version, Gone: true}
+	b.Logger.WarnContext(ctx, "the asker takes no direct messages; something private was shown in the thread to them alone", "run", r.ID, "error", cause)
+	return shown
 }

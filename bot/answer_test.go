@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"countersign/internal/apptest"
 	"countersign/localslack"
@@ -65,6 +66,45 @@ func TestPrivateResultsReachTheAskerAlone(t *testing.T) {
 	}
 }
 
+// A question that is asked after a private read goes to the asker alone, too; their reply in
+// the thread answers it. Who takes no direct messages sees it in the thread, alone.
+func TestPrivateQuestionsReachTheAskerAlone(t *testing.T) {
+	t.Parallel()
+	for name, refuses := range map[string]bool{"directly": false, "without direct messages": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := apptest.Start(t, apptest.Options{Extra: []tools.Tool{vault()}, Model: apptest.Play(
+				apptest.Calls("vault", `{"what":"x"}`), apptest.Calls("ask_user", `{"question":"Is it `+secret+`?"}`), apptest.Says("Good."),
+			)})
+			ana := w.Slack.User("ana")
+			if refuses {
+				w.Slack.Server.BreakAPI(localslack.APIFault{Method: "conversations.open", Error: "cannot_dm_bot"})
+				w.Slack.Server.BreakAPI(localslack.APIFault{Method: "chat.postMessage", Skip: 1, Times: 1, RetryAfter: time.Second}) // the question is drawn twice
+			}
+			ask := ana.Says("#ops", "@countersign how much is left?")
+			asked := w.Slack.Expect(slacktest.InThread(ask), slacktest.Public(), slacktest.MetaHas("subject", "/question"), slacktest.Text("sent it to you alone"))
+			var alone slacktest.Message
+			if refuses {
+				alone = w.Slack.Expect(slacktest.InThread(ask), slacktest.OnlyFor(ana), slacktest.Text("Is it "+secret))
+			} else {
+				alone = w.Slack.Expect(slacktest.MetaHas("subject", "/private/2"), slacktest.Text("Is it "+secret), slacktest.Text("Please reply in"))
+			}
+			ana.Replies(ask, "yes")
+			w.Slack.Expect(slacktest.InThread(ask), answer)
+			w.Slack.ExpectUpdate(asked, slacktest.Text("was asked privately and has answered"))
+			if !refuses {
+				w.Slack.ExpectUpdate(alone, slacktest.Text("was asked and has answered"))
+			}
+			for _, m := range w.Slack.All(w.Slack.In("#ops"), slacktest.Public(), slacktest.Text(secret)) {
+				t.Errorf("the channel shows it:\n%s", m.Shown())
+			}
+			if all := w.Slack.All(slacktest.Text("Is it " + secret)); len(all) != 1 {
+				t.Errorf("it was asked %d times", len(all))
+			}
+		})
+	}
+}
+
 // An asker who takes no direct messages sees the answer in the thread, alone.
 func TestPrivateAnswerWithoutDirectMessages(t *testing.T) {
 	t.Parallel()
@@ -87,6 +127,27 @@ func TestPrivateAnswerInADirectMessage(t *testing.T) {
 	}
 	ana.Posts(localslack.Post{Channel: dm.ID, Text: "how much is left?"})
 	w.Slack.Expect(w.Slack.In(dm.ID), answer, slacktest.Text("It is "+secret))
+}
+
+// What was changed is said in the language of the request, also where one of our own tools
+// says so: all of their sentences are in the catalogue.
+func TestChangesAreSaidInTheAskersLanguage(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ args, said string }{
+		"delete_document": {`{"id":"doc_42"}`, "删除了文档 doc_42（"},
+		"execute_sql":     {`{"sql":"UPDATE customers SET balance = balance + 1 WHERE id = 1"}`, "更新了 shop.customers 中的 1 行"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := apptest.Start(t, apptest.Options{Model: apptest.Play(apptest.Calls(name, c.args), apptest.Says("好了。"))})
+			ask := w.Slack.User("ana").Says("#ops", "@countersign 请处理一下")
+			card := w.Slack.Expect(slacktest.InThread(ask), slacktest.Button("approval_approve"))
+			w.Slack.User("mgr").Clicks(card, "approval_approve")
+			if m := w.Slack.Expect(slacktest.InThread(ask), answer, slacktest.Text("好了。")); !strings.Contains(m.Shown(), c.said) {
+				t.Errorf("no %q in\n%s", c.said, m.Shown())
+			}
+		})
+	}
 }
 
 // A result that is a table stands below the answer as one; with rows cut the whole is

@@ -67,27 +67,34 @@ func TestDeactivatedSinceTheCard(t *testing.T) {
 // that it is not ready; one look-up that works mends both.
 func TestFailingLookUpsMakeNotReady(t *testing.T) {
 	t.Parallel()
-	clock := &apptest.Shifted{}
-	w, wipe, card := waiting(t, apptest.Options{Now: clock.Now})
-	mgr := w.Slack.User("mgr")
-	for _, method := range []string{"users.info", "usergroups.users.list"} {
-		w.Slack.Server.BreakAPI(localslack.APIFault{Method: method, Error: "internal_error"})
-	}
-	for range 2 {
-		clock.Shift(3 * time.Minute)
-		mgr.Clicks(card, "approval_approve")
-		w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("can't check right now"))
-	}
-	if status, why := w.Ready(); status != http.StatusServiceUnavailable || !strings.Contains(why, "looked up") {
-		t.Errorf("%d: %s", status, why)
-	}
-	w.Slack.Server.Mend()
-	mgr.Clicks(card, "approval_approve")
-	w.Slack.Expect(answer, slacktest.Text("ok"))
-	if status, why := w.Ready(); status != http.StatusOK {
-		t.Errorf("%d: %s", status, why)
-	}
-	if wipe.Count() != 1 {
-		t.Errorf("it ran %d times", wipe.Count())
+	users, groups := localslack.APIFault{Method: "users.info", Error: "internal_error"}, localslack.APIFault{Method: "usergroups.users.list", Error: "internal_error"}
+	gone := localslack.APIFault{Method: "usergroups.users.list", Error: "no_such_subteam"}
+	for name, faults := range map[string][]localslack.APIFault{"all": {users, groups}, "people": {users}, "groups": {groups}, "a group that is gone": {gone}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := &apptest.Shifted{}
+			w, wipe, card := waiting(t, apptest.Options{Now: clock.Now})
+			mgr := w.Slack.User("mgr")
+			for _, f := range faults {
+				w.Slack.Server.BreakAPI(f)
+			}
+			for range 2 {
+				clock.Shift(3 * time.Minute)
+				mgr.Clicks(card, "approval_approve")
+				w.Slack.Expect(slacktest.OnlyFor(mgr), slacktest.Text("can't check right now"))
+			}
+			if status, why := w.Ready(); status != http.StatusServiceUnavailable || !strings.Contains(why, "looked up") {
+				t.Errorf("%d: %s", status, why)
+			}
+			w.Slack.Server.Mend()
+			mgr.Clicks(card, "approval_approve")
+			w.Slack.Expect(answer, slacktest.Text("ok"))
+			if status, why := w.Ready(); status != http.StatusOK {
+				t.Errorf("%d: %s", status, why)
+			}
+			if wipe.Count() != 1 {
+				t.Errorf("it ran %d times", wipe.Count())
+			}
+		})
 	}
 }

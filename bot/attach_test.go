@@ -24,7 +24,7 @@ func painter() *apptest.Counter {
 }
 
 func painting() apptest.Options {
-	return apptest.Options{Lease: time.Second, Extra: []tools.Tool{painter()}, Model: apptest.Play(apptest.Calls("chart", `{"what":"x"}`), apptest.Says("Look."))}
+	return apptest.Options{Lease: 3 * time.Second, Extra: []tools.Tool{painter()}, Model: apptest.Play(apptest.Calls("chart", `{"what":"x"}`), apptest.Says("Look."))}
 }
 
 // filesIn are the names of the files that stand in the thread of a request.

@@ -41,11 +41,13 @@ type Config struct {
 	Views      Views
 	Marks      Marks
 	After      After
+	Sightings  Sightings // nil: what arrives is not noted
 	Directory  *Directory
 	Tools      *tools.Registry
 	Words      *words.Catalogue
 	Card       *card.Renderer
 	Now        func() time.Time
+	Clock      func() error // an error while Now cannot be trusted; nil: it can
 	Logger     *slog.Logger
 	Owner      string
 	Channels   []string // where it listens; empty: wherever it was invited
@@ -55,6 +57,7 @@ type Config struct {
 	Language   string   // of channel messages; empty or auto: the asker's
 	Gaps       Gaps
 	Lease      time.Duration // of a delivery: after it another replica may try; Slack calls end before it
+	AckWithin  time.Duration // in which Slack wants the answer to a press or a form; 0: three seconds
 }
 
 // Gaps are the least times between calls that Slack allows.
@@ -76,6 +79,7 @@ type Bot struct {
 	pacing sync.Map // progress subjects: when they were last edited
 	forms  sync.Map // views that are being filled: closed when they are
 	health health
+	seen   sighted
 }
 
 // New makes a Bot that is not yet running.
@@ -134,8 +138,13 @@ func (b *Bot) lang(run *agent.Run) string {
 
 // Handle commits what an envelope says and acknowledges it.
 func (b *Bot) Handle(ctx context.Context, e socket.Envelope) socket.Response {
+	b.note(e)
 	switch e.Type {
 	case socket.TypeEvent:
+		if err := b.unfit(); err != nil { // a run of another time would wait for that time
+			b.Logger.WarnContext(ctx, "an event is left to other replicas", "error", err)
+			return socket.Response{}
+		}
 		return b.event(ctx, e)
 	case socket.TypeInteraction:
 		return b.interaction(ctx, e)
@@ -143,6 +152,14 @@ func (b *Bot) Handle(ctx context.Context, e socket.Envelope) socket.Response {
 		return b.command(ctx, e)
 	}
 	return socket.Response{Ack: true}
+}
+
+// unfit says why Now cannot be trusted at the moment.
+func (b *Bot) unfit() error {
+	if b.Clock == nil {
+		return nil
+	}
+	return b.Clock()
 }
 
 // reader reads what people typed.

@@ -14,7 +14,6 @@ import (
 	"countersign/approvals/decisions"
 	"countersign/bot/card"
 	"countersign/bot/socket"
-	"countersign/tools"
 )
 
 // isBundle says that a button or form is about several calls at once.
@@ -76,13 +75,13 @@ func (b *Bot) fillBundle(ctx context.Context, viewID, action, user string, meta 
 	if err := b.setView(ctx, viewID, v); err != nil || action != actBundle {
 		return err
 	}
-	return b.opened(ctx, user, live, v)
+	return b.opened(ctx, user, lang, live, v)
 }
 
 // opened notes that somebody was shown everything of these calls.
-func (b *Bot) opened(ctx context.Context, user string, live []*decisions.Case, v slack.ModalViewRequest) error {
+func (b *Bot) opened(ctx context.Context, user, lang string, live []*decisions.Case, v slack.ModalViewRequest) error {
 	for _, c := range live {
-		if err := b.saw(ctx, c, user, v); err != nil {
+		if err := b.saw(ctx, c, user, lang, v); err != nil {
 			return fmt.Errorf("note that everything was shown: %w", err)
 		}
 	}
@@ -92,7 +91,7 @@ func (b *Bot) opened(ctx context.Context, user string, live []*decisions.Case, v
 // submittedBundle handles a form that decides several calls: one code for all of
 // them, one stored press, and then a verdict on each.
 func (b *Bot) submittedBundle(ctx context.Context, p *pressed, meta card.ModalMeta) socket.Response {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, b.storeTimeout())
 	defer cancel()
 	lang := b.knownLang(p.User.ID)
 	cases, err := b.Marks.Bundle(ctx, meta.Run, meta.Step)
@@ -118,7 +117,7 @@ func (b *Bot) submittedBundle(ctx context.Context, p *pressed, meta card.ModalMe
 		return b.formNotSaved(p, err)
 	}
 	return b.keepForm(ctx, p, meta, Click{
-		ID: "form/" + p.User.ID + "/" + p.View.ID + "/" + tools.Digest("bundle", string(input))[:16], Run: meta.Run, Step: meta.Step, Input: input,
+		Run: meta.Run, Step: meta.Step, Input: input,
 	})
 }
 

@@ -3,12 +3,9 @@ package bot
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"strings"
-
-	"github.com/slack-go/slack"
 
 	"countersign/bot/card"
+	"countersign/bot/slacktext"
 	"countersign/bot/socket"
 )
 
@@ -17,30 +14,27 @@ type typedCommand struct {
 	User     string `json:"user_id"`
 	Channel  string `json:"channel_id"`
 	Text     string `json:"text"`
+	Trigger  string `json:"trigger_id"`   // the same in every delivery of one command
 	Response string `json:"response_url"` // a bearer secret: never stored, never logged
 }
 
-// command answers a slash command privately, through the one way that works in
-// every channel. It decides nothing, so that a lost one can simply be typed again.
+// command answers a slash command privately. It decides nothing, so nothing has to be
+// stored before the acknowledgement: a lost one can simply be typed again.
 func (b *Bot) command(_ context.Context, e socket.Envelope) socket.Response {
 	var c typedCommand
 	if json.Unmarshal(e.Payload, &c) != nil || c.User == "" || c.Response == "" {
 		return socket.Response{Ack: true}
 	}
 	b.background("command", callTimeout, func(ctx context.Context) error {
+		fresh, err := b.Clicks.SeenEvent(ctx, "command/"+c.Trigger, b.Now())
+		if err != nil || !fresh && c.Trigger != "" {
+			return err
+		}
 		m, err := b.commandAnswer(ctx, c)
 		if err != nil {
 			return err
 		}
-		unfurl := false
-		answer := &slack.WebhookMessage{Text: m.Text, ResponseType: slack.ResponseTypeEphemeral, UnfurlLinks: &unfurl, UnfurlMedia: &unfurl}
-		if len(m.Blocks) > 0 {
-			answer.Blocks = &slack.Blocks{BlockSet: m.Blocks}
-		}
-		if err := slack.PostWebhookContext(ctx, c.Response, answer); err != nil {
-			return errors.New("the answer to a slash command could not be delivered") // the cause holds the secret address
-		}
-		return nil
+		return b.respond(ctx, c.Response, place{channel: c.Channel, user: c.User}, m)
 	})
 	return socket.Response{Ack: true}
 }
@@ -52,19 +46,19 @@ func (b *Bot) commandAnswer(ctx context.Context, c typedCommand) (card.Message, 
 	if err != nil {
 		return card.Message{Text: b.Card.Refusal("en", "cannot_check", "", nil)}, nil
 	}
-	if strings.TrimSpace(strings.ToLower(c.Text)) != "pending" {
+	if slacktext.CommandWord(c.Text) != "pending" {
 		return b.helpFor(lang, person, c.Channel), nil
 	}
-	mine, err := b.waitingFor(ctx, person)
+	mine, partial, err := b.waitingFor(ctx, person)
 	if err != nil {
 		return card.Message{}, err
 	}
 	if len(mine) == 0 {
 		return card.Message{Text: b.Words.In(lang).Say("pending.none")}, nil
 	}
-	links := make([]string, len(mine))
-	for i := range mine {
+	links := make([]string, min(len(mine), mostOnHome))
+	for i := range links {
 		links[i] = b.linkTo(ctx, &mine[i].Run)
 	}
-	return b.Card.Pending(lang, mine, links), nil
+	return b.Card.Pending(lang, card.Home{Waiting: mine, Partial: partial}, links), nil
 }

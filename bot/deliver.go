@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -78,7 +79,7 @@ func (b *Bot) rest(ctx context.Context, most time.Duration) bool {
 
 // due claims what is to be delivered, at most n.
 func (b *Bot) due(ctx context.Context, n int) []Delivery {
-	if n == 0 || b.gone.dead() {
+	if n == 0 || b.gone.dead() || b.unfit() != nil {
 		return nil
 	}
 	now := b.Now()
@@ -89,30 +90,40 @@ func (b *Bot) due(ctx context.Context, n int) []Delivery {
 	return due
 }
 
-// sooner remembers when the first of what was put off is due.
+// sooner remembers when what was put off is due, each until then: a poke that comes
+// earlier must not make it wait for the next second.
 type sooner struct {
-	mu sync.Mutex
-	at time.Time
+	mu  sync.Mutex
+	due []time.Time // ordered
 }
 
 func (s *sooner) note(at time.Time) {
+	if at.IsZero() {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !at.IsZero() && (s.at.IsZero() || at.Before(s.at)) {
-		s.at = at
+	if i, known := slices.BinarySearchFunc(s.due, at, time.Time.Compare); !known {
+		s.due = slices.Insert(s.due, i, at)
 	}
 }
 
-// take gives how long to rest, at most so long.
+// take gives how long to rest, at most so long, and forgets what is due by then.
 func (s *sooner) take(now time.Time, most time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.at.IsZero() || s.at.Sub(now) > most {
-		return most
+	passed := 0
+	for passed < len(s.due) && !s.due[passed].After(now) {
+		passed++
 	}
-	wait := max(s.at.Sub(now), time.Millisecond)
-	s.at = time.Time{}
-	return wait
+	s.due = slices.Delete(s.due, 0, passed)
+	switch {
+	case passed > 0:
+		return time.Millisecond // it may have come due after the last look
+	case len(s.due) > 0:
+		return min(s.due[0].Sub(now), most)
+	}
+	return most
 }
 
 // deliver brings one subject's message up to date and stores the receipt.
@@ -128,7 +139,7 @@ func (b *Bot) deliver(ctx context.Context, d Delivery) (again time.Time) {
 	if r.Error != "" {
 		b.Logger.WarnContext(ctx, "a delivery failed", "subject", d.Subject, "attempt", d.Attempts, "gone", r.Gone, "error", r.Error)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.storeTimeout())
 	defer cancel()
 	if err := b.Outbox.Delivered(ctx, d, r); err != nil {
 		b.Logger.WarnContext(ctx, "a receipt could not be stored", "subject", d.Subject, "error", err)
@@ -222,9 +233,12 @@ func (b *Bot) render(ctx context.Context, d Delivery) (msg *card.Message, later 
 		b.showStatus(&work.Run, at.Lang)
 		return &m, b.movesOn(&work.Run, at.Now), nil
 	case "answer", "private":
+		if len(rest) > 1 {
+			return b.renderQuestion(ctx, d, work, rest, at)
+		}
 		return b.renderAnswer(ctx, d, work, at)
 	case "question":
-		return b.renderQuestion(work, rest, at)
+		return b.renderQuestion(ctx, d, work, rest, at)
 	}
 	return nil, later, agent.ErrNotFound
 }
@@ -276,24 +290,13 @@ func (b *Bot) renderCard(ctx context.Context, id string) (*card.Message, time.Ti
 	}
 	at := b.where(b.lang(&c.Run), c.Run.TS)
 	at.Reworded, at.Hush = wasReworded(work), b.Card.HushedAt(work, c.Step.N)
-	at.Read, at.Unknown = readBefore(work, c.Step.N), unknownBefore(work, &c.Step)
+	at.Read, at.Unknown = readBefore(work, c.Step.N), agent.UnknownBefore(work.Steps, c.Step.N, c.Step.Tool, c.Approval.Current().Args)
 	b.staffed(ctx, c, &at)
 	if err := b.beside(ctx, c, &at); err != nil {
 		return nil, time.Time{}, err
 	}
 	m := b.Card.Approval(c, at)
 	return &m, b.claimEnds(c), nil
-}
-
-// unknownBefore is an earlier step with the same call whose outcome nobody knows; 0: none.
-func unknownBefore(work *agent.Work, step *agent.Step) int {
-	for i := range work.Steps {
-		s := &work.Steps[i]
-		if s.N < step.N && s.State == agent.StepUncertain && s.Fingerprint == step.Fingerprint {
-			return s.N
-		}
-	}
-	return 0
 }
 
 // readBefore lists what the run had read when the call was proposed.

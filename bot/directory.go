@@ -12,6 +12,7 @@ import (
 	"github.com/slack-go/slack"
 	"golang.org/x/sync/singleflight"
 
+	"countersign/agent"
 	"countersign/approvals/policy"
 )
 
@@ -28,7 +29,9 @@ type Directory struct {
 	mu     sync.Mutex
 	people shelf[*slack.User]
 	groups shelf[[]string]
-	health lookups
+	health map[string]*lookups // of people together, and of each group: nobody is known without all of them
+
+	changes int // of people and groups, that events told
 }
 
 type remembered[T any] struct {
@@ -45,13 +48,14 @@ const settled = time.Second
 
 // NewDirectory makes a Directory.
 func NewDirectory(api *slack.Client, self Self, p func() *policy.Policy, now func() time.Time) *Directory {
-	d := &Directory{api: api, self: self, policy: p, now: now}
+	d := &Directory{api: api, self: self, policy: p, now: now, health: map[string]*lookups{}}
 	d.people = shelf[*slack.User]{"user", map[string]remembered[*slack.User]{}, d.user}
 	d.groups = shelf[[]string]{"group", map[string]remembered[[]string]{}, d.members}
 	return d
 }
 
-// Person says who somebody is now.
+// Person says who somebody is now. They keep the workspace under which they are known
+// here, also when another one of the organisation is their home: one person, one name.
 func (d *Directory) Person(ctx context.Context, who policy.Actor, fresh bool) (policy.Person, error) {
 	age := memory
 	if fresh {
@@ -71,9 +75,13 @@ func (d *Directory) Person(ctx context.Context, who policy.Actor, fresh bool) (p
 			groups = append(groups, g)
 		}
 	}
+	standing := d.standing(u)
+	if standing == policy.Guest {
+		groups = nil // whoever fills a group may not know who is a guest: they count where they are named
+	}
 	return policy.Person{
-		Actor: policy.Actor{Team: orTeam(u.TeamID, who.Team), User: u.ID}, Name: nameOf(u), Locale: u.Locale, Zone: u.TZ,
-		Standing: d.standing(u), Roles: d.policy().RolesOf(u.ID, groups),
+		Actor: policy.Actor{Team: orTeam(who.Team, u.TeamID), User: u.ID}, Name: nameOf(u), Locale: u.Locale, Zone: u.TZ,
+		Standing: standing, Roles: d.policy().RolesOf(u.ID, groups),
 	}, nil
 }
 
@@ -93,11 +101,14 @@ func recall[T any](ctx context.Context, d *Directory, in *shelf[T], key string, 
 		return r.value, nil
 	}
 	v, err, _ := d.calls.Do(in.name+"/"+key, func() (any, error) {
+		d.mu.Lock()
+		changes := d.changes
+		d.mu.Unlock()
 		value, err := in.ask(ctx, key)
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.health.note(err, d.now())
-		if err != nil {
+		d.note(in.name, key, err)
+		if err != nil || d.changes != changes { // what came while Slack answered may be newer
 			return value, err
 		}
 		in.items[key] = remembered[T]{value, d.now()}
@@ -112,6 +123,9 @@ func recall[T any](ctx context.Context, d *Directory, in *shelf[T], key string, 
 
 func (d *Directory) user(ctx context.Context, id string) (*slack.User, error) {
 	u, err := patiently(ctx, func() (*slack.User, error) { return d.api.GetUserInfoContext(ctx, id) })
+	if said(err, "user_not_found", "user_not_visible") {
+		err = fmt.Errorf("%w: %w", agent.ErrNobody, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("look up user %s: %w", id, err)
 	}
@@ -215,9 +229,16 @@ func (d *Directory) Forget(event json.RawMessage) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.people.items, e.User.ID)
-	delete(d.groups.items, e.Members)
-	delete(d.groups.items, e.Subteam.ID)
+	d.changes++
+	forget(d, &d.people, e.User.ID)
+	forget(d, &d.groups, e.Members)
+	forget(d, &d.groups, e.Subteam.ID)
+}
+
+// forget drops one answer, and lets nobody wait for one that is on its way.
+func forget[T any](d *Directory, in *shelf[T], key string) {
+	delete(in.items, key)
+	d.calls.Forget(in.name + "/" + key)
 }
 
 // Failing says since when no look-up worked; zero when the last one did, or when none
@@ -225,10 +246,26 @@ func (d *Directory) Forget(event json.RawMessage) {
 func (d *Directory) Failing() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.now().Sub(d.health.last) > lookupsKnown {
-		return time.Time{}
+	var since time.Time
+	for _, l := range d.health {
+		if !l.since.IsZero() && d.now().Sub(l.last) <= lookupsKnown && (since.IsZero() || l.since.Before(since)) {
+			since = l.since
+		}
 	}
-	return d.health.since
+	return since
+}
+
+// note remembers how a look-up went.
+func (d *Directory) note(kind, key string, err error) {
+	if kind == d.groups.name {
+		kind += "/" + key
+	}
+	l := d.health[kind]
+	if l == nil {
+		l = &lookups{}
+		d.health[kind] = l
+	}
+	l.note(err, d.now())
 }
 
 // lookups remembers how looking people up fares, for readiness.
@@ -236,10 +273,11 @@ type lookups struct{ since, last time.Time }
 
 const lookupsKnown = 10 * time.Minute
 
-// note takes what came of a look-up. That somebody is not there is an answer.
+// note takes what came of a look-up. That somebody is not there is an answer; that a group
+// is not there, which a role names, keeps everybody from being known.
 func (l *lookups) note(err error, now time.Time) {
 	switch {
-	case err == nil || said(err, "user_not_found", "user_not_visible", "no_such_subteam", "subteam_not_found"):
+	case err == nil || said(err, "user_not_found", "user_not_visible"):
 		l.since, l.last = time.Time{}, time.Time{}
 	case l.since.IsZero():
 		l.since, l.last = now, now

@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"strings"
 	"sync/atomic"
 
 	"github.com/slack-go/slack"
@@ -22,7 +21,7 @@ func closedPlace(err error) bool {
 // channel has too is only told of. Progress is not worth a message.
 func (b *Bot) elsewhere(ctx context.Context, d Delivery, msg *card.Message, hash string, cause error) Receipt {
 	work, err := b.Views.Load(ctx, msg.Meta.Run)
-	if err != nil || isProgress(d.Subject) || work.Run.Channel != d.Channel || strings.HasPrefix(d.Channel, "D") {
+	if err != nil || isProgress(d.Subject) || work.Run.Channel != d.Channel || isDirect(d.Channel) {
 		return b.failed(d, "", cause)
 	}
 	run := &work.Run

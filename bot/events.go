@@ -141,10 +141,18 @@ func (b *Bot) listens(channel string) bool {
 	return len(b.Channels) == 0 || slices.Contains(b.Channels, channel)
 }
 
+// tombstone is what Slack leaves of a deleted message that has replies, as every request
+// of ours has: it comes as an edit by Slack itself.
+const tombstone = "tombstone"
+
 // changed starts a run when an edit adds the first mention, and tells a run whose
-// request was edited. Edits that only a link preview made mean nothing.
+// request, or what it was told later, was edited. Edits that only a link preview made
+// mean nothing.
 func (b *Bot) changed(ctx context.Context, m message) error {
 	now, was := m.Message, m.Previous
+	if now != nil && now.Subtype == tombstone {
+		return b.deleted(ctx, message{Type: m.Type, Channel: m.Channel, ChannelType: m.ChannelType, DeletedTS: now.TS, Previous: was})
+	}
 	if now == nil || now.Text == "" || b.automatic(now) {
 		return nil
 	}
@@ -180,8 +188,8 @@ func (b *Bot) redraw(ctx context.Context, m message) error {
 // receiptTime is how long a receipt may take from the post to the database.
 const receiptTime = 2 * time.Second
 
-// deleted stops the run whose request was deleted. A message of ours that
-// still waits for people is posted again.
+// deleted stops the run whose request was deleted, and tells one what its people took
+// back. A message of ours that still waits for people is posted again.
 func (b *Bot) deleted(ctx context.Context, m message) error {
 	if m.DeletedTS == "" {
 		return nil
@@ -197,11 +205,24 @@ func (b *Bot) deleted(ctx context.Context, m message) error {
 	if err != nil || stopped {
 		return err
 	}
+	if err := b.tellDeleted(ctx, m); err != nil {
+		return err
+	}
 	begun, err := b.neverBegin(ctx, &m, root)
 	if err == nil && begun { // it was heard between the two looks
 		_, err = b.stopDeleted(ctx, m, root)
 	}
 	return err
+}
+
+// tellDeleted tells runs that somebody deleted what they had told them.
+func (b *Bot) tellDeleted(ctx context.Context, m message) error {
+	was := m.Previous
+	if was == nil || b.automatic(was) {
+		return nil
+	}
+	was.Channel = m.Channel
+	return b.tellChange(ctx, was, m.DeletedTS, agent.Message{Kind: agent.TakenBack, Text: b.reader().Read(typed(was)).Text, TS: m.DeletedTS}, "taken_back")
 }
 
 // stopDeleted stops the run of a deleted request; false when there is none.

@@ -13,6 +13,7 @@ import (
 	"countersign/approvals/decisions"
 	"countersign/bot/card"
 	"countersign/bot/socket"
+	"countersign/tools"
 )
 
 // openForm opens a form for a press: an empty one at once, because the trigger
@@ -77,7 +78,7 @@ func (b *Bot) fillForm(ctx context.Context, viewID, action, user string, meta ca
 	}
 	// That somebody was shown everything is a row, without which their approval of a
 	// card that hides something does not count. It is true from here on.
-	if err := b.saw(ctx, c, user, v); err != nil {
+	if err := b.saw(ctx, c, user, lang, v); err != nil {
 		return fmt.Errorf("store an opening: %w", err)
 	}
 	return nil
@@ -95,11 +96,47 @@ func (b *Bot) form(ctx context.Context, c *decisions.Case, action, user string, 
 	if c.Fixed() && (action == actEdit || action == actRespond) {
 		return b.Card.Note(lang, "fixed_call", "", c)
 	}
+	if action == actEdit && b.Door.OtherTool(c) {
+		if said, other := b.otherTool(ctx, user, lang, meta); other {
+			return said
+		}
+	}
+	if action == actEdit && b.unopened(ctx, c, user) {
+		return b.Card.Note(lang, "unseen", "", c)
+	}
 	v, fits := b.drawForm(c, action, lang)
 	if !fits {
 		return b.Card.Note(lang, "unfit", "", c)
 	}
 	return carrying(v, meta)
+}
+
+// unopened says that an edit of somebody would not count: it approves, and they have not
+// opened what the card does not show.
+func (b *Bot) unopened(ctx context.Context, c *decisions.Case, user string) bool {
+	if !c.Approval.Needs().EditApproves || !b.Card.HidesArguments(c) {
+		return false
+	}
+	opened, err := b.Door.Opened(ctx, &c.Approval, b.actor(user))
+	if err != nil {
+		b.Logger.WarnContext(ctx, "openings cannot be read", "approval", c.Approval.ID, "error", err)
+	}
+	return !opened
+}
+
+// otherTool is what somebody reads who wants to edit a call of what is another tool by now:
+// the door asks anew at once, before they have typed anything. It is false when the door
+// finds the tool of the card.
+func (b *Bot) otherTool(ctx context.Context, user, lang string, meta card.ModalMeta) (said slack.ModalViewRequest, other bool) {
+	out, err := b.Door.Renew(ctx, decisions.Attempt{
+		Approval: meta.Approval, Revision: meta.Revision, Digest: meta.Digest, Who: b.actor(user), Via: "slack",
+	})
+	if err != nil {
+		b.Logger.WarnContext(ctx, "a card of another tool cannot be replaced", "approval", meta.Approval, "error", err)
+		return b.Card.Note(lang, "not_saved", "", nil), true
+	}
+	b.Poke()
+	return b.Card.Note(lang, out.Refused, out.Detail, out.Case), out.Refused != ""
 }
 
 // carrying gives a form what its submission needs to find its approval.
@@ -155,7 +192,7 @@ func (b *Bot) submitted(ctx context.Context, p *pressed) socket.Response {
 	if err != nil || meta.Approval == "" {
 		return socket.Response{Ack: true}
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, b.storeTimeout())
 	defer cancel()
 	c, err := b.Views.Case(ctx, meta.Approval)
 	if err != nil {
@@ -167,9 +204,17 @@ func (b *Bot) submitted(ctx context.Context, p *pressed) socket.Response {
 	if isReview(p.View.Callback) {
 		return b.submittedReview(ctx, p, meta)
 	}
+	edit := p.View.Callback == callEdit
+	other := edit && b.Door.OtherTool(c)
 	raw, typed, errs := b.typedIn(p.View, c, b.knownLang(p.User.ID))
 	if stale(c, meta) {
 		return replaced(b.Card.SettledModal(c, typed, b.knownLang(p.User.ID)))
+	}
+	switch {
+	case other || edit && b.Door.OtherTool(c): // for which nothing here was typed: the door says so
+		raw, errs = "", nil
+	case edit && len(errs) == 0:
+		errs = b.tried(ctx, p, c, raw)
 	}
 	if len(errs) > 0 {
 		return formErrors(errs)
@@ -179,18 +224,32 @@ func (b *Bot) submitted(ctx context.Context, p *pressed) socket.Response {
 		return formErrors(map[string]string{"code": b.Words.In(b.knownLang(p.User.ID)).Say(refusal)})
 	}
 	return b.keepForm(ctx, p, meta, Click{
-		ID:       "form/" + p.User.ID + "/" + p.View.ID + "/" + meta.Digest,
 		Approval: meta.Approval, Revision: meta.Revision, Digest: meta.Digest, Input: formInput(p.View, raw, proved),
 	})
 }
 
-// keepForm stores a form and acknowledges it; what it does follows.
+// tried says at its field what the tool itself finds wrong with an edit.
+func (b *Bot) tried(ctx context.Context, p *pressed, c *decisions.Case, raw string) map[string]string {
+	f := b.tryEdit(ctx, c, raw, p.User.ID)
+	if f == nil {
+		return nil
+	}
+	field := fieldOf(f)
+	if p.View.State.Values[field] == nil {
+		return nil // the form has no such field: the door says it
+	}
+	return map[string]string{field: b.wrong(f, b.knownLang(p.User.ID))}
+}
+
+// keepForm stores a form and acknowledges it; what it does follows. One that comes twice
+// with the same words is one; with others, after it could not be saved, it is another.
 func (b *Bot) keepForm(ctx context.Context, p *pressed, meta card.ModalMeta, click Click) socket.Response {
+	click.ID = "form/" + p.User.ID + "/" + p.View.ID + "/" + tools.Digest("form", meta.Digest, string(click.Input))[:32]
 	click.Action, click.Actor, click.At = p.View.Callback, b.actor(p.User.ID), b.Now()
 	click.Channel, click.MessageTS = meta.Channel, meta.MessageTS
 	fresh, err := b.Clicks.SaveClick(ctx, click)
 	if err != nil {
-		return b.formNotSaved(p, err)
+		return b.formNotSaved(p, b.takenBack(ctx, click, err, b.storeTimeout()/4)) // which leaves Slack some of its time
 	}
 	if fresh {
 		view := p.View.ID
@@ -293,7 +352,7 @@ func (b *Bot) formNotSaved(p *pressed, err error) socket.Response {
 	}
 	b.Logger.Warn("a form could not be stored", "callback", p.View.Callback, "error", err)
 	for block := range p.View.State.Values {
-		return formErrors(map[string]string{block: b.Words.In(b.knownLang(p.User.ID)).Say("not_saved")})
+		return formErrors(map[string]string{block: b.Words.In(b.knownLang(p.User.ID)).Say(saidOf(err))})
 	}
 	return socket.Response{}
 }

@@ -45,14 +45,18 @@ func TestHelpOfOutsidersNamesNoTools(t *testing.T) {
 func TestStopTypedWhileDownIsObeyed(t *testing.T) {
 	t.Parallel()
 	wipe := &apptest.Counter{Name: "wipe", Risk: tools.High}
-	w := apptest.New(t, apptest.Options{Extra: []tools.Tool{wipe}, Model: apptest.Play(apptest.Calls("wipe", `{"what":"x"}`), apptest.Says("ok"))})
+	w := apptest.New(t, apptest.Options{
+		Extra: []tools.Tool{wipe}, Model: apptest.Play(apptest.Calls("wipe", `{"what":"x"}`), apptest.Says("ok")),
+		Slack: []func(*localslack.Config){func(c *localslack.Config) { c.Timing.Retries = []time.Duration{0, 0, 0} }},
+	})
 	first := w.Run()
 	ana := w.Slack.User("ana")
 	ask := ana.Says("#ops", "@countersign wipe x")
 	card := w.Slack.Expect(slacktest.Button("approval_approve"))
 	w.Stop(first)
-	w.Slack.Server.BreakDelivery(localslack.DeliveryFault{Type: "message", Drop: true}) // Slack gave up on it
+	lost := len(w.Slack.Server.Lost())
 	ana.Replies(ask, "stop")
+	w.Until("events that Slack gave up", func() bool { return w.Slack.Server.Waiting() == 0 && len(w.Slack.Server.Lost()) > lost })
 	w.Run()
 	w.Slack.ExpectUpdate(card, slacktest.NoButton("approval_approve"))
 	if wipe.Count() != 0 {

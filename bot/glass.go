@@ -50,7 +50,7 @@ func (b *Bot) submittedReview(ctx context.Context, p *pressed, meta card.ModalMe
 		return formErrors(map[string]string{"reason": b.Words.In(b.knownLang(p.User.ID)).Say("empty")})
 	}
 	return b.keepForm(ctx, p, meta, Click{
-		ID: "form/" + p.User.ID + "/" + p.View.ID + "/review", Approval: meta.Approval, Revision: meta.Revision, Digest: meta.Digest,
+		Approval: meta.Approval, Revision: meta.Revision, Digest: meta.Digest,
 		Input: formInput(p.View, "", false),
 	})
 }

@@ -46,7 +46,7 @@ func (b *Bot) submittedGrant(ctx context.Context, p *pressed, meta card.ModalMet
 		return b.formNotSaved(p, err)
 	}
 	return b.keepForm(ctx, p, meta, Click{
-		ID: "form/" + p.User.ID + "/" + p.View.ID + "/grant", Approval: meta.Approval, Revision: meta.Revision, Digest: meta.Digest, Input: input,
+		Approval: meta.Approval, Revision: meta.Revision, Digest: meta.Digest, Input: input,
 	})
 }
 

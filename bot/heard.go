@@ -55,12 +55,18 @@ func (b *Bot) replied(ctx context.Context, m message, said slacktext.Said) error
 		r := &runs[i]
 		mine := r.Asker.User == m.User
 		owned := r.Owner.User == m.User
+		waits := false
+		if (mine || owned) && r.State == agent.WaitingInput && !b.AllReplies {
+			if waits, err = b.waitsFor(ctx, r, m.TS); err != nil {
+				return err
+			}
+		}
 		switch {
-		case owned && (b.AllReplies || r.State == agent.WaitingInput):
+		case owned && (b.AllReplies || waits):
 			err = b.tell(ctx, agent.Message{
 				Run: r.ID, Kind: agent.FollowUp, From: r.Owner, Name: b.Directory.KnownName(m.User), Text: said.Text, TS: m.TS,
 			}, "owner/"+r.ID+"/"+m.TS)
-		case mine && (b.AllReplies || r.State == agent.WaitingInput):
+		case mine && (b.AllReplies || waits):
 			_, err = b.start(ctx, m, said, true)
 		case b.AllReplies && !mine && !owned:
 			err = b.tell(ctx, agent.Message{
@@ -72,6 +78,16 @@ func (b *Bot) replied(ctx context.Context, m message, said slacktext.Said) error
 		}
 	}
 	return nil
+}
+
+// waitsFor says whether a reply was written after what its run waits for was there to be
+// read: threads are read again after a restart, and Slack may deliver late.
+func (b *Bot) waitsFor(ctx context.Context, r *agent.Run, ts string) (bool, error) {
+	work, err := b.Views.Load(ctx, r.ID)
+	if err != nil {
+		return false, err
+	}
+	return work.Meant(ts, b.Now()), nil
 }
 
 func (b *Bot) start(ctx context.Context, m message, said slacktext.Said, follow bool) (agent.Accepted, error) {
@@ -125,19 +141,27 @@ func (b *Bot) stopWord(ctx context.Context, m message, direct bool) error {
 	if len(runs) == 0 && !direct {
 		return nil
 	}
-	return b.once(ctx, m, "stop", func(ctx context.Context) error { return b.stopOthers(ctx, m, runs) })
+	if len(runs) == 0 {
+		return b.once(ctx, m, "stop", func(ctx context.Context) error {
+			return b.whisper(ctx, m.Channel, m.User, m.root(), b.Card.Refusal(b.langOf(ctx, m.User), "nothing_running", "", nil))
+		})
+	}
+	return b.stopOthers(ctx, m, &runs[len(runs)-1])
 }
 
-func (b *Bot) stopOthers(ctx context.Context, m message, runs []agent.Run) error {
-	if len(runs) == 0 {
-		return b.whisper(ctx, m.Channel, m.User, m.root(), b.Card.Refusal(b.langOf(ctx, m.User), "nothing_running", "", nil))
+// stopOthers keeps somebody's stop as if it were pressed: who they are is looked up after
+// the acknowledgement, and a death in between loses nothing.
+func (b *Bot) stopOthers(ctx context.Context, m message, run *agent.Run) error {
+	c := Click{
+		ID: "stop/" + m.Channel + "/" + m.TS, Action: actStop, Actor: b.actor(m.User),
+		Channel: m.Channel, MessageTS: m.root(), Run: run.ID, At: b.Now(),
 	}
-	run := &runs[len(runs)-1]
-	code, err := b.stopRun(ctx, run, m.User, "stop/"+m.Channel+"/"+m.TS)
-	if err != nil || code == "" {
+	fresh, err := b.Clicks.SaveClick(ctx, c)
+	if err != nil || !fresh {
 		return err
 	}
-	return b.whisper(ctx, m.Channel, m.User, m.root(), b.Card.Refusal(b.langOf(ctx, m.User), code, "", nil))
+	b.background("stop", callTimeout, func(ctx context.Context) error { return b.act(ctx, c, m.root()) })
+	return nil
 }
 
 // stopRun stops a run for a person who may: the asker, or who may countersign in

@@ -15,7 +15,10 @@ import (
 	"countersign/bot/card"
 )
 
-const mostOnHome = 20
+const (
+	mostOnHome = 20  // requests
+	mostRead   = 100 // of what waits, of reviews and of grants
+)
 
 func (b *Bot) wishHome(ctx context.Context, user string) error {
 	if user == "" {
@@ -53,15 +56,16 @@ func (b *Bot) deliverHome(ctx context.Context, d Delivery, user string) Receipt 
 
 // homeOf reads what stands on a person's Home.
 func (b *Bot) homeOf(ctx context.Context, person policy.Person) (h card.Home, err error) {
-	if h.Waiting, err = b.waitingFor(ctx, person); err != nil {
+	if h.Waiting, h.Partial, err = b.waitingFor(ctx, person); err != nil {
 		return h, err
 	}
 	if h.Reviews, err = b.reviewsFor(ctx, person); err != nil {
 		return h, err
 	}
-	if h.Granting, err = b.After.Granting(ctx, b.Self.Team, person.Actor, mostOnHome); err != nil {
+	if h.Granting, err = b.After.Granting(ctx, b.Self.Team, person.Actor, mostRead); err != nil {
 		return h, err
 	}
+	h.Partial = h.Partial || len(h.Reviews) == mostRead || len(h.Granting) == mostRead
 	h.Reader = person.Actor
 	h.Runs, err = b.Views.RunsOf(ctx, b.Self.Team, person.Actor, mostOnHome)
 	return h, err
@@ -69,27 +73,21 @@ func (b *Bot) homeOf(ctx context.Context, person policy.Person) (h card.Home, er
 
 // reviewsFor lists what others approved alone and this person may look at.
 func (b *Bot) reviewsFor(ctx context.Context, person policy.Person) ([]decisions.Case, error) {
-	all, err := b.After.Unreviewed(ctx, b.Self.Team, 5*mostOnHome)
+	all, err := b.After.Unreviewed(ctx, b.Self.Team, mostRead)
 	return slices.DeleteFunc(all, func(c decisions.Case) bool {
 		a := &c.Approval
 		return a.ActedAlone(person.Actor) || a.Needs().MayDecide(person, a.Requesters()) != nil
 	}), err
 }
 
-// waitingFor lists the approvals that a person may decide, soonest expiry first.
-func (b *Bot) waitingFor(ctx context.Context, person policy.Person) ([]decisions.Case, error) {
-	all, err := b.Views.Waiting(ctx, b.Self.Team, 5*mostOnHome)
-	if err != nil {
-		return nil, err
-	}
-	var mine []decisions.Case
-	for i := range all {
-		a := &all[i].Approval
-		if len(mine) < mostOnHome && a.Needs().MayDecide(person, a.Requesters()) == nil {
-			mine = append(mine, all[i])
-		}
-	}
-	return mine, nil
+// waitingFor lists the approvals that a person may decide, soonest expiry first, and
+// says whether there may be more of them.
+func (b *Bot) waitingFor(ctx context.Context, person policy.Person) (mine []decisions.Case, partial bool, err error) {
+	all, err := b.Views.Waiting(ctx, b.Self.Team, mostRead)
+	partial = len(all) == mostRead
+	return slices.DeleteFunc(all, func(c decisions.Case) bool {
+		return c.Approval.Needs().MayDecide(person, c.Approval.Requesters()) != nil
+	}), partial, err
 }
 
 // health remembers how deliveries fare, for readiness.

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ const (
 	actRespond  = "approval_respond"
 	actShow     = "approval_show"
 	actClaim    = "approval_claim"
+	actExtend   = "approval_extend"
 	actAgain    = "approval_again"
 	actDisown   = "decision_disown"
 	actStop     = "run_stop"
@@ -87,9 +89,12 @@ type view struct {
 	} `json:"state"`
 }
 
-// storeTimeout is how long a click may take to be stored. Slack shows an error
-// to the person after three seconds.
-const storeTimeout = 2 * time.Second
+// ackWithin is the usual Config.AckWithin.
+const ackWithin = 3 * time.Second
+
+// storeTimeout is how long a click may take to be stored: two thirds of the time after
+// which Slack shows the person an error.
+func (b *Bot) storeTimeout() time.Duration { return cmp.Or(b.AckWithin, ackWithin) * 2 / 3 }
 
 // interaction handles a click or a form.
 func (b *Bot) interaction(ctx context.Context, e socket.Envelope) socket.Response {
@@ -141,7 +146,7 @@ func (b *Bot) pressed(ctx context.Context, p *pressed) socket.Response {
 		Revision: button.Revision, Digest: button.Digest, Input: revoking(button), At: b.Now(),
 	}
 	switch a.ActionID {
-	case actApprove, actClaim, actAgain, actDisown, actHappened, actRun, actGiveUp, actStop, actContinue, actRevoke:
+	case actApprove, actClaim, actExtend, actAgain, actDisown, actHappened, actRun, actGiveUp, actStop, actContinue, actRevoke:
 		return b.keepClick(ctx, p, click)
 	case actEdit, actReject, actRespond, actShow, actBundle, actBundleReject, actGlass, actReviewed, actConcern, actGrant:
 		return b.openForm(p, a.ActionID, button)
@@ -151,12 +156,12 @@ func (b *Bot) pressed(ctx context.Context, p *pressed) socket.Response {
 
 // keepClick stores a press and acknowledges it; what it does follows.
 func (b *Bot) keepClick(ctx context.Context, p *pressed, c Click) socket.Response {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, b.storeTimeout())
 	defer cancel()
 	fresh, err := b.Clicks.SaveClick(ctx, c)
 	if err != nil {
 		b.Logger.WarnContext(ctx, "a click could not be stored", "action", c.Action, "error", err)
-		b.notSaved(p)
+		b.notSaved(p, c, err)
 		return socket.Response{}
 	}
 	if fresh {
@@ -165,21 +170,42 @@ func (b *Bot) keepClick(ctx context.Context, p *pressed, c Click) socket.Respons
 	return socket.Response{Ack: true}
 }
 
-// notSaved tells the person to press again, through the one way that needs no
-// database and no membership.
-func (b *Bot) notSaved(p *pressed) {
-	url, user := p.Response, p.User.ID
+// notSaved tells the person to press again. The response_url goes first, because it
+// needs no membership; neither way needs our database. A press that may have been stored
+// is taken back before, long before the click sweep looks at it.
+func (b *Bot) notSaved(p *pressed, c Click, why error) {
+	url, at := p.Response, place{channel: p.channel(), user: p.User.ID, thread: p.Container.ThreadTS}
 	b.background("not saved", callTimeout, func(ctx context.Context) error {
-		text := b.Card.Refusal(b.langOf(ctx, user), "not_saved", "", nil)
-		if url == "" {
-			return nil
-		}
-		err := slack.PostWebhookContext(ctx, url, &slack.WebhookMessage{Text: text, ResponseType: "ephemeral", ReplaceOriginal: false})
-		if err != nil {
-			return errors.New("the note that a click was not saved could not be delivered") // the cause holds the secret address
-		}
-		return nil
+		key := saidOf(b.takenBack(ctx, c, why, b.storeTimeout()))
+		text := b.Card.Refusal(b.langOf(ctx, at.user), key, "", nil)
+		return b.respond(ctx, url, at, card.Message{Text: text})
 	})
+}
+
+// takenBack gives the error of a click that was not stored. One that may have been stored
+// all the same is taken back; what stays ErrUnsure may still count.
+func (b *Bot) takenBack(ctx context.Context, c Click, why error, within time.Duration) error {
+	if !errors.Is(why, ErrUnsure) {
+		return why
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	back, err := b.Clicks.TakeBack(ctx, c)
+	if err == nil && back {
+		return errTakenBack
+	}
+	b.Logger.WarnContext(ctx, "a click that may have been stored could not be taken back", "action", c.Action, "error", err)
+	return why
+}
+
+var errTakenBack = errors.New("it was taken back, because the answer to storing it got lost")
+
+// saidOf is what somebody is told whose click could not be stored.
+func saidOf(err error) string {
+	if errors.Is(err, ErrUnsure) {
+		return "maybe_saved"
+	}
+	return "not_saved"
 }
 
 func (b *Bot) noButton(p *pressed) socket.Response {

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 )
@@ -24,7 +25,8 @@ type traffic struct {
 	kept time.Time // until then the lane is kept for something urgent that waits
 }
 
-// mostLanes bounds what is remembered; forgetting costs a transaction each.
+// mostLanes bounds what is remembered. Lanes that are free now are forgotten, which costs
+// a transaction each; one with a call under way never is.
 const mostLanes = 5000
 
 // enter takes a lane, or says from when on it may be free. What is urgent is due at the
@@ -32,8 +34,11 @@ const mostLanes = 5000
 func (p *pacer) enter(l lane, now time.Time, gap time.Duration, urgent bool) (at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.lanes == nil || len(p.lanes) > mostLanes {
+	if p.lanes == nil {
 		p.lanes = map[lane]*traffic{}
+	}
+	if len(p.lanes) > mostLanes {
+		maps.DeleteFunc(p.lanes, func(_ lane, t *traffic) bool { return !t.busy && !now.Before(t.free) && !now.Before(t.kept) })
 	}
 	t := p.lanes[l]
 	if t == nil {

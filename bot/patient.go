@@ -66,7 +66,7 @@ func (p *patient) learn(method string, answer *http.Response, began time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && answer.StatusCode == http.StatusTooManyRequests {
-		p.until[method] = now.Add(time.Duration(s) * time.Second)
+		p.until[method] = later(p.until[method], now.Add(time.Duration(s)*time.Second)) // of several channels, the longest holds
 	}
 	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
 		middle := began.Add(now.Sub(began) / 2)

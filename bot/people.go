@@ -181,7 +181,7 @@ func (b *Bot) sendDirect(ctx context.Context, d Delivery, msg *card.Message, has
 		return b.post(ctx, d, msg, hash) // Slack takes a person for a first post too
 	}
 	if isPrivate(d.Subject) && said(err, "user_disabled", "user_not_found", "user_not_visible", "cannot_dm_bot", "messages_tab_disabled", "channel_not_found") {
-		return b.whisperAnswer(ctx, d, msg, err.Error())
+		return b.whisperAnswer(ctx, d, msg, hash, err.Error())
 	}
 	if said(err, "user_disabled", "user_not_found", "user_not_visible", "cannot_dm_bot", "missing_scope") {
 		return Receipt{Version: d.Version, Gone: true, Error: err.Error()}

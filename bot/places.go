@@ -74,27 +74,42 @@ func (b *Bot) missed(ctx context.Context) {
 
 const missedEvery = 2 * time.Minute
 
-// reworded tells a run that its request reads differently now, and shows it on the
-// cards that wait.
+// reworded tells runs that a message which reached them reads differently now.
 func (b *Bot) reworded(ctx context.Context, now *message) error {
-	runs, err := b.Views.OpenRuns(ctx, b.thread(now.Channel, now.root()))
+	said := b.reader().Read(typed(now))
+	told := agent.Message{Kind: agent.Edited, Text: said.Text, TS: now.TS}
+	if at, ok := agent.SentAt(now.Edited.TS); ok {
+		told.At = at // edits may come in any order
+	}
+	return b.tellChange(ctx, now, now.TS, told, "edited/"+now.Edited.TS)
+}
+
+// tellChange tells the unfinished runs of a thread what its author did to a message that
+// reached them, the request or what was said later, and shows it on the cards that wait.
+func (b *Bot) tellChange(ctx context.Context, m *message, ts string, told agent.Message, what string) error {
+	runs, err := b.Views.OpenRuns(ctx, b.thread(m.Channel, m.root()))
 	if err != nil {
 		return err
 	}
 	for i := range runs {
 		r := &runs[i]
-		if r.MessageTS != now.TS || r.Asker.User != now.User {
+		heard := &agent.Message{From: r.Asker}
+		if r.MessageTS != ts {
+			if heard, err = b.Places.Heard(ctx, r.ID, ts); err != nil {
+				return err
+			}
+		}
+		if heard == nil || heard.From.User != m.User {
 			continue
 		}
-		said := b.reader().Read(typed(now))
-		err := b.tell(ctx, agent.Message{Run: r.ID, Kind: agent.Edited, From: r.Asker, Text: said.Text, TS: now.TS}, "edited/"+now.Channel+"/"+now.TS+"/"+now.Edited.TS)
-		if errors.Is(err, agent.ErrSettled) {
-			return nil
+		told.Run, told.From, told.Name = r.ID, heard.From, heard.Name
+		err = b.tell(ctx, told, what+"/"+r.ID+"/"+ts)
+		if err == nil {
+			err = b.redrawCards(ctx, r.ID)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, agent.ErrSettled) {
 			return err
 		}
-		return b.redrawCards(ctx, r.ID)
 	}
 	return nil
 }
@@ -122,9 +137,9 @@ func (b *Bot) redrawCards(ctx context.Context, run string) error {
 	return nil
 }
 
-// wasReworded says that the request was edited and the run has not read that yet.
+// wasReworded says that the run has not read yet what its people did to their words.
 func wasReworded(work *agent.Work) bool {
-	return slices.ContainsFunc(work.Inbox, func(m agent.Message) bool { return m.Kind == agent.Edited })
+	return slices.ContainsFunc(work.Inbox, func(m agent.Message) bool { return m.Kind == agent.Edited || m.Kind == agent.TakenBack })
 }
 
 // neverBegin remembers a request that was deleted before it was heard: Slack does not

@@ -22,9 +22,9 @@ func TestEditedRequestIsToldToCardAndModel(t *testing.T) {
 	w := apptest.Start(t, apptest.Options{Extra: []tools.Tool{wipe}, Model: model})
 	ana, mgr := w.Slack.User("ana"), w.Slack.User("mgr")
 	ask := ana.Says("#ops", "@countersign wipe x")
-	card := w.Slack.Expect(slacktest.InThread(ask), slacktest.Button("approval_approve"), slacktest.NoText("was edited"))
+	card := w.Slack.Expect(slacktest.InThread(ask), slacktest.Button("approval_approve"), slacktest.NoText("edited or taken back"))
 	ana.Edits(ask, "@countersign wipe x but keep y")
-	w.Slack.ExpectUpdate(card, slacktest.Text("The request was edited after this was asked"))
+	w.Slack.ExpectUpdate(card, slacktest.Text("edited or taken back after this card was made"))
 	mgr.Clicks(card, "approval_approve")
 	w.Slack.Expect(slacktest.InThread(ask), answer, slacktest.Text("ok"))
 	if last := model.Last(); !strings.Contains(last.Raw, "wipe x but keep y") || !strings.Contains(last.Raw, "edited the request") {
@@ -59,16 +59,16 @@ func TestPreviewIsNoEdit(t *testing.T) {
 // Slack row 94.
 func TestDeletionDuringSetUp(t *testing.T) {
 	t.Parallel()
-	for name, first := range map[string]localslack.DeliveryFault{"in order": {}, "deletion first": {Type: "app_mention", Delay: 500 * time.Millisecond}} {
+	for name, first := range map[string]localslack.DeliveryFault{"in order": {}, "deletion first": {Type: "app_mention", Delay: 2 * time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			model := apptest.Play(apptest.Says("ok"))
 			w := apptest.Start(t, apptest.Options{Model: model})
 			ana := w.Slack.User("ana")
-			w.Slack.Server.BreakAPI(localslack.APIFault{Method: "users.info", Delay: time.Second})
+			w.Slack.Server.BreakAPI(localslack.APIFault{Method: "users.info", Delay: 3 * time.Second})
 			if first.Delay > 0 {
 				w.Slack.Server.BreakDelivery(first)
-				w.Slack.Server.BreakDelivery(localslack.DeliveryFault{Type: "message.channels", Times: 1, Delay: 500 * time.Millisecond})
+				w.Slack.Server.BreakDelivery(localslack.DeliveryFault{Type: "message.channels", Times: 1, Delay: 2 * time.Second})
 			}
 			ask := ana.Says("#ops", "@countersign look")
 			ana.Deletes(ask)

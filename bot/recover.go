@@ -19,6 +19,9 @@ const mostRecovered = 500
 // are read once, so that a stop or an answer typed meanwhile counts. Every message
 // has a key: what was heard before changes nothing.
 func (b *Bot) recover(ctx context.Context) error {
+	if err := b.unfit(); err != nil {
+		return err
+	}
 	runs, err := b.Views.Unfinished(ctx, b.Self.Team, mostRecovered)
 	if err != nil {
 		return fmt.Errorf("read unfinished runs: %w", err)
@@ -57,6 +60,9 @@ func (b *Bot) reread(ctx context.Context, r *agent.Run) error {
 	}
 	for i := range messages {
 		m := &messages[i]
+		if m.Timestamp == r.MessageTS && m.SubType == tombstone {
+			return b.deleted(ctx, message{Type: "message", Channel: r.Channel, DeletedTS: m.Timestamp})
+		}
 		if m.Timestamp <= r.MessageTS {
 			continue
 		}

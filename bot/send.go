@@ -50,7 +50,7 @@ func (b *Bot) post(ctx context.Context, d Delivery, msg *card.Message, hash stri
 	place, ts, err := b.API.PostMessageContext(ctx, d.Channel, b.options(d, msg, true)...)
 	leave()
 	if isPrivate(d.Subject) && (closedPlace(err) || said(err, "cannot_dm_bot", "messages_tab_disabled")) {
-		return b.whisperAnswer(ctx, d, msg, err.Error())
+		return b.whisperAnswer(ctx, d, msg, hash, err.Error())
 	}
 	if closedPlace(err) {
 		return b.elsewhere(ctx, d, msg, hash, err)
@@ -219,7 +219,7 @@ func (b *Bot) hold(method string, until time.Time) {
 	if method == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), b.storeTimeout())
 	defer cancel()
 	if err := b.Outbox.Hold(ctx, method, "", until); err != nil {
 		b.Logger.WarnContext(ctx, "a limit of Slack could not be stored", "error", err)
@@ -274,17 +274,33 @@ func isProgress(subject string) bool {
 	return ok && kind == "run" && rest[0] == "progress"
 }
 
-func (b *Bot) renderQuestion(work *agent.Work, rest []string, at card.Where) (*card.Message, time.Time, error) {
+// renderQuestion draws a question. Of one that the model asks after the run has read
+// something private, the thread hears without its words; they go to the asker.
+func (b *Bot) renderQuestion(ctx context.Context, d Delivery, work *agent.Work, rest []string, at card.Where) (*card.Message, time.Time, error) {
+	var later time.Time
 	if len(rest) < 2 {
-		return nil, time.Time{}, agent.ErrNotFound
+		return nil, later, agent.ErrNotFound
 	}
 	n, err := strconv.Atoi(rest[1])
 	if err != nil || n < 1 || n > len(work.Steps) {
-		return nil, time.Time{}, agent.ErrNotFound
+		return nil, later, agent.ErrNotFound
+	}
+	s := &work.Steps[n-1]
+	switch {
+	case isPrivate(d.Subject):
+		if d.PostedTS == "" && s.State != agent.StepAsking {
+			return nil, later, nil
+		}
+		at.Alone, at.Lang, at.Link = true, b.langOf(ctx, work.Run.Requester().User), b.linkTo(ctx, &work.Run)
+	case s.Question != "" && b.Card.HushedAt(work, n) && !isDirect(work.Run.Channel):
+		at.Hush = true
+		if err := b.wishPrivately(ctx, &work.Run, fmt.Sprintf("/%d", n)); err != nil {
+			return nil, later, err
+		}
 	}
 	m := b.Card.Question(work, n, at)
-	var later time.Time
-	if s := &work.Steps[n-1]; s.State == agent.StepUncertain {
+	m.Meta.Subject = d.Subject
+	if s.State == agent.StepUncertain {
 		if safe := b.Door.Safe(s); at.Now.Before(safe) {
 			later = safe // from then on it may be run again, and the message says so
 		}

@@ -4,6 +4,7 @@ package bot
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"countersign/agent"
@@ -72,19 +73,27 @@ type After interface {
 	Granting(ctx context.Context, installation string, giver policy.Actor, n int) ([]decisions.Case, error)
 }
 
-// Places keeps up with what happens to channels.
+// Places keeps up with what happens to channels, and to what was said there.
 type Places interface {
 	// MoveChannel gives everything of a channel its new id.
 	MoveChannel(ctx context.Context, from, to string) error
 	// CloseChannel sends what still waits for people in a channel again, so that it
 	// finds the way that is left.
 	CloseChannel(ctx context.Context, channel string, now time.Time) error
+	// Heard gives what reached a run as the message with a timestamp; nil for nothing.
+	Heard(ctx context.Context, run, ts string) (*agent.Message, error)
 }
+
+// ErrUnsure says that something may have been stored: the answer to it got lost.
+var ErrUnsure = errors.New("it is not known whether it was stored")
 
 // Clicks keeps what people pressed until it has been acted upon.
 type Clicks interface {
-	// SaveClick stores a click; false when its id was seen.
+	// SaveClick stores a click; false when its id was seen. ErrUnsure is among its errors.
 	SaveClick(ctx context.Context, c Click) (bool, error)
+	// TakeBack keeps a click of which nobody knows whether it was stored from ever being
+	// acted upon; false when that is too late.
+	TakeBack(ctx context.Context, c Click) (bool, error)
 	// OpenClicks lists clicks stored before an instant and not ended.
 	OpenClicks(ctx context.Context, before time.Time, n int) ([]Click, error)
 	// EndClick says what came of it.

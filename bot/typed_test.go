@@ -64,10 +64,11 @@ func TestTypedReachesTheModel(t *testing.T) {
 }
 
 // Slack row 113: a stop goes before the queue: it reaches the run whose model has not answered yet.
-// Slack row 68: capitals, spaces and marks around a control word do not hide it.
+// Slack row 68: capitals, spaces, marks, curly quotes and a flag's dashes around a control
+// word do not hide it.
 func TestStopGoesFirst(t *testing.T) {
 	t.Parallel()
-	for _, word := range []string{"stop", "Stop!", " STOP ", "停止"} {
+	for _, word := range []string{"stop", "Stop!", " STOP ", "停止", "“stop”", "—stop"} {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()
 			release := make(chan struct{})

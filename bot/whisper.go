@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,6 +66,35 @@ func (b *Bot) knownLang(user string) string {
 		return "zh"
 	}
 	return "en"
+}
+
+// place is where one person reads something private.
+type place struct{ channel, user, thread string }
+
+// respond answers an interaction privately, through its response_url or, when that is
+// used up, expired or refused, as a private message in the channel.
+func (b *Bot) respond(ctx context.Context, url string, at place, m card.Message) error {
+	if url != "" && postTo(ctx, url, m) == nil {
+		return nil
+	}
+	if at.channel == "" {
+		return errors.New("there is no way to answer an interaction")
+	}
+	if len(m.Blocks) == 0 {
+		return b.whisper(ctx, at.channel, at.user, at.thread, m.Text)
+	}
+	return b.whisperBlocks(ctx, at.channel, at.user, at.thread, m)
+}
+
+// postTo sends a private message to a response_url. Its error holds the secret address
+// and is not to be logged.
+func postTo(ctx context.Context, url string, m card.Message) error {
+	unfurl := false
+	answer := &slack.WebhookMessage{Text: m.Text, ResponseType: slack.ResponseTypeEphemeral, UnfurlLinks: &unfurl, UnfurlMedia: &unfurl}
+	if len(m.Blocks) > 0 {
+		answer.Blocks = &slack.Blocks{BlockSet: m.Blocks}
+	}
+	return slack.PostWebhookContext(ctx, url, answer)
 }
 
 // offered are the tools that a person may ask for in a channel.

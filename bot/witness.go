@@ -31,13 +31,14 @@ func (b *Bot) witnessed(ctx context.Context, d Delivery, msg *card.Message, r Re
 	return r
 }
 
-// saw records that a person was shown everything of a call, and what that was.
+// saw records that a person was shown everything of a call, and what that was: its
+// words with secrets masked, and the hash of the form.
 // Without the row their approval of a card that hides something does not count.
-func (b *Bot) saw(ctx context.Context, c *decisions.Case, user string, v slack.ModalViewRequest) error {
-	a, who, whole := &c.Approval, b.actor(user), card.Message{Blocks: v.Blocks.BlockSet}
+func (b *Bot) saw(ctx context.Context, c *decisions.Case, user, lang string, v slack.ModalViewRequest) error {
+	a, who := &c.Approval, b.actor(user)
 	err := b.Door.Shown(ctx, decisions.Showing{
 		Run: a.Run, Step: a.Step, Approval: a.ID, Revision: a.Revision, Digest: a.Current().Digest,
-		Who: who, Text: card.Shown(whole.Blocks), Hash: card.Hash(whole),
+		Who: who, Text: b.Card.Opened(c, lang), Hash: card.Hash(card.Message{Blocks: v.Blocks.BlockSet}),
 	})
 	if err != nil {
 		return err

@@ -23,8 +23,8 @@ import (
 const chartFolder = "helm/countersign"
 
 // chart renders the chart as Helm does, with those of its functions that the
-// templates use; what else a template names does not parse. Where helm is
-// installed, TestChartByHelm compares the two.
+// templates use; what else a template names does not parse. TestChartByHelm compares
+// the two.
 func chart(t *testing.T, change map[string]any) ([]map[string]any, error) {
 	t.Helper()
 	var about struct {
@@ -262,17 +262,32 @@ func TestChartConfigurationRolls(t *testing.T) {
 	}
 }
 
-// TestChartByHelm asks Helm itself, where it is installed.
+// checker gives a program of deploy/checkers.
+func checker(t *testing.T, name string) string {
+	t.Helper()
+	folder := os.Getenv("COUNTERSIGN_CHECKERS")
+	if folder == "" {
+		t.Skip("COUNTERSIGN_CHECKERS names no folder with " + name + "; make checkers builds and runs it")
+	}
+	return filepath.Join(folder, name)
+}
+
+// rendered is the chart as Helm renders it.
+func rendered(t *testing.T, set ...string) ([]byte, error) {
+	t.Helper()
+	args := []string{"template", "test", chartFolder, "--namespace", "ops", "--kube-version", "1.30.0"}
+	for _, s := range set {
+		args = append(args, "--set", s)
+	}
+	return exec.CommandContext(t.Context(), checker(t, "helm"), args...).Output()
+}
+
+// Helm itself finds nothing to say, renders what is rendered here, and refuses what the
+// chart's schema does.
 func TestChartByHelm(t *testing.T) {
 	t.Parallel()
-	helm, err := exec.LookPath("helm")
-	if err != nil {
-		t.Skip("helm is not installed; the chart was rendered without it")
-	}
-	if out, err := exec.CommandContext(t.Context(), helm, "lint", "--strict", chartFolder).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	out, err := exec.CommandContext(t.Context(), helm, "template", "test", chartFolder, "--namespace", "ops", "--kube-version", "1.30.0").Output()
+	run(t, checker(t, "helm"), "lint", "--strict", chartFolder)
+	out, err := rendered(t)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,8 +302,25 @@ func TestChartByHelm(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{"replicas=0", "existingSecret=", "replicas=2,persistence.enabled=true"} {
-		if err := exec.CommandContext(t.Context(), helm, "template", "test", chartFolder, "--kube-version", "1.30.0", "--set", wrong).Run(); err == nil {
+		if _, err := rendered(t, wrong); err == nil {
 			t.Errorf("%s is accepted", wrong)
+		}
+	}
+}
+
+// Kubernetes' own types know every field of what the chart makes, whatever is switched on.
+func TestChartByKubernetes(t *testing.T) {
+	t.Parallel()
+	strict := checker(t, "kubernetes")
+	for _, set := range []string{"replicas=2", "replicas=1,persistence.enabled=true,persistence.storageClass=fast", "priorityClassName=high,config.approvals.quorum=2,env.TZ=UTC,nodeSelector.disk=ssd"} {
+		text, err := rendered(t, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := exec.CommandContext(t.Context(), strict)
+		c.Stdin = bytes.NewReader(text)
+		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "Deployment\n") || !strings.Contains(string(out), "NetworkPolicy\n") {
+			t.Errorf("%s: %v\n%s", set, err, out)
 		}
 	}
 }

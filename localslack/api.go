@@ -41,14 +41,14 @@ type answer struct {
 }
 
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
-	name := strings.TrimPrefix(r.URL.Path, "/api/")
+	name, who := strings.TrimPrefix(r.URL.Path, "/api/"), caller{conn: r.RemoteAddr, at: s.wall()}
 	a, warn, err := readArgs(r)
 	var out answer
 	switch {
 	case err != nil:
 		out = failed(err)
 	default:
-		out = s.answerCall(r, name, a)
+		out = s.answerCall(r, who, name, a)
 	}
 	if warn != "" {
 		out.warnings = append(out.warnings, warn)
@@ -57,17 +57,17 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 // answerCall plays the faults around the call itself.
-func (s *Server) answerCall(r *http.Request, name string, a args) answer {
+func (s *Server) answerCall(r *http.Request, who caller, name string, a args) answer {
 	f, ok := s.faults.api(name)
 	if ok && f.Delay > 0 && !pause(r.Context(), f.Delay) {
 		return answer{}
 	}
 	if ok && !f.AfterStore && f.breaks() {
-		return s.playFault(r.Context(), name, f)
+		return s.playFault(r.Context(), who, name, f)
 	}
-	out := s.dispatch(r, name, a)
+	out := s.dispatch(r, who, name, a)
 	if ok && f.AfterStore && out.err == "" {
-		return s.playFault(r.Context(), name, f)
+		return s.playFault(r.Context(), who, name, f)
 	}
 	return out
 }
@@ -84,7 +84,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (s *Server) dispatch(r *http.Request, name string, a args) answer {
+func (s *Server) dispatch(r *http.Request, who caller, name string, a args) answer {
 	m, ok := s.methods[name]
 	if !ok {
 		out := failed(refuse("unknown_method"))
@@ -94,7 +94,7 @@ func (s *Server) dispatch(r *http.Request, name string, a args) answer {
 	if err := s.authorize(r, m, a); err != nil {
 		return failed(err)
 	}
-	if wait := s.overLimit(name, m, a); wait > 0 {
+	if wait := s.overLimit(who, name, m, a); wait > 0 {
 		out := failed(refuse("ratelimited"))
 		out.status, out.retryAfter = http.StatusTooManyRequests, wait
 		return out
@@ -183,18 +183,26 @@ func (s *Server) checkScope(m method) error {
 // needScope is checkScope for a scope that depends on the arguments.
 func (s *Server) needScope(scope string) error { return s.checkScope(method{scope: scope}) }
 
-func (s *Server) overLimit(name string, m method, a args) time.Duration {
+// overLimit is how long the caller has to wait. Who was told so and calls all the same
+// breaks a rule.
+func (s *Server) overLimit(who caller, name string, m method, a args) time.Duration {
 	t, key := m.tier, limitKey(name, m, a)
 	if s.cfg.Limits.RestrictedHistory && (name == "conversations.history" || name == "conversations.replies") {
 		t = oneAMin
 	}
-	wait, early := s.limiter.take(key, t, s.wall())
+	limit, now := key, s.wall()
+	wait, early := s.limiter.take(limit, t, now)
 	if key != name && wait == 0 { // a 429 may also have been for the whole method
-		wait, early = s.limiter.take(name, unlimited, s.wall())
+		limit = name
+		wait, early = s.limiter.take(limit, unlimited, now)
 	}
-	if early {
+	if wait == 0 {
+		return 0
+	}
+	if early && s.heard.by(limit, who) {
 		s.violate(ViolationRetryAfter, key)
 	}
+	s.heard.note(limit, who, now, !early)
 	return wait
 }
 

@@ -1,6 +1,7 @@
 package localslack
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -165,6 +166,11 @@ func (s *Server) historyLimit(a args) (int, error) {
 	if s.cfg.Limits.RestrictedHistory {
 		most = 15
 	}
+	for _, end := range []string{"latest", "oldest"} {
+		if ts := a.str(end); ts != "" && !timestamp.MatchString(ts) {
+			return 0, refuse("invalid_ts_" + end)
+		}
+	}
 	n := a.number("limit", min(100, most))
 	if n < 1 || n > 1000 {
 		return 0, refuse("invalid_limit")
@@ -172,7 +178,9 @@ func (s *Server) historyLimit(a args) (int, error) {
 	return min(n, most), nil
 }
 
-// between keeps what lies in the asked time and behind the cursor.
+var timestamp = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+
+// between keeps what lies in the asked time.
 func between(all []Message, a args) []Message {
 	oldest, latest, inclusive := a.str("oldest"), a.str("latest"), a.flag("inclusive", false)
 	return slices.DeleteFunc(all, func(m Message) bool {
@@ -223,6 +231,9 @@ func (s *Server) conversationsReplies(c call) (reply, error) {
 	}
 	if len(all) == 0 {
 		return nil, refuse("thread_not_found")
+	}
+	if m.Deleted && !m.IsReply() {
+		all = slices.Insert(all, 0, m) // its tombstone
 	}
 	root := all[:1]
 	rest := between(slices.Clone(all[1:]), c.args)

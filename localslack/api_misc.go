@@ -34,10 +34,14 @@ func (s *Server) apiTest(c call) (reply, error) {
 
 func (s *Server) authTest(call) (reply, error) {
 	team, app := s.ws.Team(), s.ws.App()
-	return reply{
+	r := reply{
 		"url": s.base + "/", "team": team.Name, "user": app.Name, "team_id": team.ID, "user_id": app.UserID, "bot_id": app.BotID,
 		"app_id": app.ID, "is_enterprise_install": false,
-	}, nil
+	}
+	if team.EnterpriseID != "" {
+		r["enterprise_id"] = team.EnterpriseID
+	}
+	return r, nil
 }
 
 func (s *Server) teamInfo(call) (reply, error) {

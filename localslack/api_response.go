@@ -12,7 +12,7 @@ func (s *Server) serveResponse(w http.ResponseWriter, r *http.Request) {
 	key := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 	a, _, err := readArgs(r)
 	if f, broken := s.faults.api("response_url"); broken && f.breaks() && !f.AfterStore {
-		s.finish(w, "response_url", a, s.playFault(r.Context(), "response_url", f))
+		s.finish(w, "response_url", a, s.playFault(r.Context(), caller{}, "response_url", f))
 		return
 	}
 	if err != nil {

@@ -92,6 +92,8 @@ func TestMethodRefusals(t *testing.T) {
 		{"conversations.history", args{"channel": "C0QUIET"}, "not_in_channel"},
 		{"conversations.history", args{"channel": "C0OPS", "limit": 2000}, "invalid_limit"},
 		{"conversations.history", args{"channel": "C0OPS", "cursor": "?"}, "invalid_cursor"},
+		{"conversations.history", args{"channel": "C0OPS", "oldest": "2026-01-01"}, "invalid_ts_oldest"},
+		{"conversations.history", args{"channel": "C0OPS", "latest": "now"}, "invalid_ts_latest"},
 		{"conversations.replies", args{"channel": "C0OPS", "ts": "1000000000.000000"}, "thread_not_found"},
 		{"conversations.join", args{"channel": "C0QUIET"}, "missing_scope"},
 		{"conversations.open", args{"users": "U0EVE"}, "user_disabled"},
@@ -294,6 +296,19 @@ func TestAPIFaults(t *testing.T) {
 		t.Errorf("before 30 s were over: %d", r.Status)
 	}
 	a.call("auth.test", nil) // another method goes on
+
+	ws.Server.BreakAPI(localslack.APIFault{Method: "chat.delete", Times: 1, RetryAfter: 30 * time.Second, Cut: true})
+	if _, err := a.Call(a.context(), "chat.delete", text); err == nil {
+		t.Error("a lost 429 arrived")
+	}
+	for want := 1; want <= 2; want++ { // the violation of above; a client that heard nothing adds none, one that heard it does
+		if r := a.try("chat.delete", text); r.Status != 429 {
+			t.Errorf("before 30 s were over: %d", r.Status)
+		}
+		if v := ws.Server.Violations(); len(v) != want {
+			t.Errorf("violations %v, want %d", v, want)
+		}
+	}
 
 	ws.Server.BreakAPI(localslack.APIFault{Method: "chat.update", Skip: 1, Times: 1, Error: "internal_error"})
 	a.try("chat.update", text)

@@ -115,11 +115,16 @@ func (s *Server) chatDelete(c call) (reply, error) {
 	return reply{"channel": m.Channel, "ts": ts}, err
 }
 
-// remove marks a message as deleted and tells the app.
+// remove marks a message as deleted and tells the app. Of a message with replies a
+// tombstone stays, which the app hears of as of an edit.
 func (c *change) remove(m Message) {
 	gone := m
 	gone.Deleted = true
-	c.putMessage(gone)
+	gone = c.putMessage(gone)
+	if !m.IsReply() && c.w.hasReplies(m) {
+		c.emitChanged(gone, m)
+		return
+	}
 	c.emitDeleted(m)
 }
 

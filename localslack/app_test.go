@@ -34,7 +34,7 @@ func connected(t *testing.T, ws *slacktest.Slack) *app {
 }
 
 func (a *app) context() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	a.t.Cleanup(cancel)
 	return ctx
 }

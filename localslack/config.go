@@ -50,6 +50,9 @@ type Config struct {
 type PageConfig struct {
 	Banner string  // one line above everything; empty: none
 	Scenes []Scene // the "try these" panel
+	// Words are translations of these texts and of channels' topics: by language (zh),
+	// then by the text. What has none is shown as it is.
+	Words map[string]map[string]string
 }
 
 // Scene is something to try, offered on the page.

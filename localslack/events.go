@@ -84,7 +84,7 @@ func (c *change) emitChanged(m, previous Message) {
 		"type": "message", "subtype": "message_changed", "hidden": true, "channel": m.Channel, "channel_type": channelType(ch),
 		"ts": now, "event_ts": now, "message": c.w.wireMessage(m, true), "previous_message": c.w.wireMessage(previous, true),
 	})
-	if mention := c.w.mentionEvent(m, ch); mention != nil {
+	if mention := c.w.mentionEvent(m, ch); mention != nil && !m.Deleted {
 		mention["event_ts"] = now
 		c.emit(mention)
 	}

@@ -2,7 +2,9 @@ package localslack_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"countersign/localslack"
@@ -102,6 +104,36 @@ func TestEditsAndPreviews(t *testing.T) {
 	ana.Deletes(m)
 	if e := a.take("message").Event(); e["subtype"] != "message_deleted" || tinyapp.Str(e, "previous_message", "user") != "U0ANA" {
 		t.Errorf("deletion: %v", e)
+	}
+}
+
+// Of a message with replies a tombstone stays: the app hears of an edit by Slackbot.
+func TestDeletedRootsLeaveATombstone(t *testing.T) {
+	t.Parallel()
+	ws := slacktest.New(t)
+	a := connected(t, ws)
+	ana := ws.User("ana")
+	m := ana.Says("#ops", "original")
+	a.take("message")
+	reply := ana.Replies(m, "more")
+	a.take("message")
+	ana.Deletes(m)
+	e := a.take("message").Event()
+	if e["subtype"] != "message_changed" || tinyapp.Str(e, "message", "subtype") != "tombstone" || tinyapp.Str(e, "message", "user") != "USLACKBOT" ||
+		tinyapp.Str(e, "message", "ts") != m.TS || tinyapp.Str(e, "previous_message", "user") != "U0ANA" {
+		t.Errorf("deletion: %v", e)
+	}
+	thread := fmt.Sprint(a.call("conversations.replies", map[string]any{"channel": "C0OPS", "ts": m.TS}).Body)
+	if !strings.Contains(thread, "tombstone") || !strings.Contains(thread, "more") || strings.Contains(thread, "original") {
+		t.Errorf("the thread: %v", thread)
+	}
+	ana.Deletes(reply)
+	if e := a.take("message").Event(); e["subtype"] != "message_deleted" || tinyapp.Str(e, "previous_message", "text") != "more" {
+		t.Errorf("deletion of a reply: %v", e)
+	}
+	ws.ExpectAcked()
+	if n := len(ws.Server.Deliveries()); n != 4 {
+		t.Errorf("%d deliveries", n)
 	}
 }
 

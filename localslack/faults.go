@@ -17,7 +17,7 @@ type APIFault struct {
 	Error      string        // answers ok:false with this code
 	Status     int           // HTTP status with an HTML body (500, 404 …); 429 with RetryAfter
 	RetryAfter time.Duration // answers 429
-	Cut        bool          // closes the connection without an answer
+	Cut        bool          // closes the connection without an answer; a RetryAfter holds, but nobody heard it
 	Hang       bool          // never answers; until the client gives up
 	AfterStore bool          // the call takes effect, only its answer is lost or replaced
 }
@@ -54,6 +54,7 @@ type faults struct {
 	botToken string // "": as configured
 	appToken string
 	scopes   []string
+	events   []string // nil: as configured
 	skew     time.Duration
 }
 
@@ -102,6 +103,23 @@ func (s *Server) SetScopes(scopes ...string) {
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
 	s.faults.scopes = slices.Clone(scopes)
+}
+
+// Subscribe replaces the bot events to which the app is subscribed.
+func (s *Server) Subscribe(events ...string) {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.events = slices.Concat([]string{}, events)
+}
+
+// subscriptions are the app's bot events.
+func (s *Server) subscriptions() []string {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	if s.faults.events != nil {
+		return s.faults.events
+	}
+	return s.cfg.App.Events
 }
 
 // SkewDate moves the Date header of every answer away from the true time.
@@ -176,7 +194,11 @@ func (f *faults) deliver(types ...string) (DeliveryFault, bool) {
 }
 
 // playFault answers in the way that the fault asks for.
-func (s *Server) playFault(ctx context.Context, method string, f APIFault) answer {
+func (s *Server) playFault(ctx context.Context, who caller, method string, f APIFault) answer {
+	if now := s.wall(); f.RetryAfter > 0 {
+		s.limiter.block(method, f.RetryAfter, now)
+		s.heard.note(method, who, now, true)
+	}
 	switch {
 	case f.Hang:
 		select {
@@ -187,7 +209,6 @@ func (s *Server) playFault(ctx context.Context, method string, f APIFault) answe
 	case f.Cut:
 		return answer{err: "cut"}
 	case f.RetryAfter > 0:
-		s.limiter.block(method, f.RetryAfter, s.wall())
 		out := failed(refuse("ratelimited"))
 		out.status, out.retryAfter = http.StatusTooManyRequests, f.RetryAfter
 		return out

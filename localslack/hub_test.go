@@ -10,7 +10,7 @@ import (
 
 func next(t *testing.T, w *Watcher) Change {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c, err := w.Next(ctx)
 	if err != nil {

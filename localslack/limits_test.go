@@ -1,6 +1,8 @@
 package localslack
 
 import (
+	"net"
+	"net/http"
 	"testing"
 	"time"
 )
@@ -59,3 +61,41 @@ func TestLimiterFactorAndOff(t *testing.T) {
 		t.Errorf("an ordered 429 does not hold when limits are off: %s %v", wait, early)
 	}
 }
+
+// Who heard a 429 knows, who gave the call up does not; what was under way meanwhile is
+// borne, what comes afterwards is not.
+func TestOnlyWhoHeardKnows(t *testing.T) {
+	t.Parallel()
+	var h heard
+	now := time.Unix(1_700_000_000, 0)
+	from := func(conn string, after time.Duration) caller { return caller{conn, now.Add(after)} }
+	knows := func(what string, c caller, want bool) {
+		t.Helper()
+		if got := h.by("m", c); got != want {
+			t.Errorf("%s knows: %v", what, got)
+		}
+	}
+	knows("somebody before any 429", from("a", 0), false)
+	h.note("m", from("a", 0), now, true)
+	knows("who was told", from("a", time.Millisecond), true)
+	knows("who called meanwhile", from("b", time.Millisecond), false)
+	knows("who called before", from("b", -time.Millisecond), false)
+	knows("who calls later", from("b", 2*answerTravels), true)
+	h.note("m", from("b", 2*answerTravels), now.Add(2*answerTravels), false)
+	knows("who was told, too", from("b", 2*answerTravels), true)
+	h.note("m", from("c", 5*answerTravels), now.Add(5*answerTravels), true)
+	knows("who was told to wait for something else", from("a", 5*answerTravels), false)
+	h.forget(peer{address: "c"}, http.StateIdle)
+	knows("who still listens", from("c", 5*answerTravels), true)
+	h.forget(peer{address: "c"}, http.StateClosed)
+	knows("anybody, when nobody heard it", from("d", 9*answerTravels), false)
+}
+
+// peer is a connection of which only its address matters.
+type peer struct {
+	net.Conn
+	address string
+}
+
+// RemoteAddr implements net.Conn.
+func (p peer) RemoteAddr() net.Addr { return &net.UnixAddr{Name: p.address} }

@@ -11,6 +11,8 @@ type Team struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
 	Domain string `json:"domain"`
+
+	EnterpriseID string `json:"enterprise_id,omitempty"` // of the organisation that it belongs to
 }
 
 // App is the one app that is installed: the bot under test.
@@ -37,6 +39,7 @@ type Person struct {
 	Hidden            bool   `json:"hidden,omitempty"`              // users.info answers user_not_visible
 	Locale            string `json:"locale,omitempty"`              // en-US when empty
 	TZ                string `json:"tz,omitempty"`                  // UTC when empty
+	EnterpriseID      string `json:"enterprise_id,omitempty"`       // of an organisation, whose people keep their id in all its workspaces
 }
 
 // Usergroup is a named set of people that can be mentioned (S…).

@@ -57,7 +57,7 @@ func (c chromium) open(t *testing.T, ws *slacktest.Slack, place string, width in
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(c.ctx)
 	t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	ctx, stop := context.WithTimeout(ctx, 3*time.Minute)
 	t.Cleanup(stop)
 	b := tab{t: t, ctx: ctx}
 	b.do(chromedp.EmulateViewport(width, 800))
@@ -85,7 +85,7 @@ func (b tab) do(steps ...chromedp.Action[chromedp.Void]) {
 // until waits for an expression to be true.
 func (b tab) until(expression string) {
 	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[any](expression, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[any](expression, chromedp.WithPollingTimeout(time.Minute))); err != nil {
 		b.t.Fatalf("waited for %s: %v\n%s", expression, err, b.eval(`document.body.innerText`))
 	}
 }

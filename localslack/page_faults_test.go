@@ -11,7 +11,7 @@ import (
 
 func TestPageBreaksADelivery(t *testing.T) {
 	t.Parallel()
-	ws := slacktest.New(t, withPage, func(c *localslack.Config) { c.Timing.Ack = 30 * time.Millisecond })
+	ws := slacktest.New(t, withPage, func(c *localslack.Config) { c.Timing.Ack = 2 * time.Second })
 	a := connected(t, ws)
 	ana := browser{t: t, base: ws.Server.BaseURL(), user: "U0ANA"}
 

@@ -19,7 +19,7 @@ import (
 
 // withPage gives the workspace its web page.
 func withPage(cfg *localslack.Config) {
-	cfg.Page = &localslack.PageConfig{Banner: "All of it is scripted.", Scenes: []localslack.Scene{{Title: "One", Text: "@countersign hi", As: "U0ANA", Channel: "C0OPS", Available: true}}}
+	cfg.Page = &localslack.PageConfig{Banner: "All of it is scripted.", Scenes: []localslack.Scene{{Title: "One", Text: "@countersign hi", As: "U0ANA", Channel: "C0OPS", Available: true}}, Words: map[string]map[string]string{"zh": {"One": "一"}}}
 }
 
 // browser is a person's browser: it asks as our own scripts do.
@@ -35,7 +35,7 @@ func (b browser) request(method, path string, body any) *http.Request {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	b.t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, method, b.base+path, bytes.NewReader(raw))
 	if err != nil {

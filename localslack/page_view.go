@@ -21,6 +21,7 @@ type pageState struct {
 	Team       Team                     `json:"team"`
 	App        App                      `json:"app"`
 	Banner     string                   `json:"banner"`
+	Words      map[string]string        `json:"words,omitempty"` // of the banner, scenes and topics, in the person's language
 	Scenes     []Scene                  `json:"scenes"`
 	Commands   []string                 `json:"commands"` // the app's slash commands
 	People     []Person                 `json:"people"`
@@ -64,6 +65,7 @@ func (p *page) screen(me Person) pageState {
 	ws := p.server.Workspace()
 	s := pageState{
 		Seq: ws.Seq(), Me: me.ID, Team: ws.Team(), App: ws.App(), Banner: p.config.Banner,
+		Words:  p.config.Words[language(me.Locale)],
 		Scenes: filled(p.config.Scenes), Commands: filled(p.server.cfg.App.Commands), People: filled(ws.People()), Usergroups: filled(ws.Usergroups()),
 		Channels: filled(p.channels(me)), Messages: map[string][]pageMessage{}, Statuses: map[string][]Status{},
 		Views: filled(ws.Views(me.ID)), Home: p.home(me),
@@ -74,6 +76,12 @@ func (p *page) screen(me Person) pageState {
 		s.Statuses[c.ID] = filled(ws.Statuses(c.ID))
 	}
 	return s
+}
+
+// language is that of a locale: zh of zh-CN.
+func language(locale string) string {
+	short, _, _ := strings.Cut(strings.ToLower(locale), "-")
+	return short
 }
 
 // player finds a person that the page can be: a human who is still here.

@@ -3,7 +3,6 @@ package localslack_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"countersign/localslack"
 	"countersign/localslack/slacktest"
@@ -23,7 +22,7 @@ func TestReport(t *testing.T) {
 	ws.ExpectAcked()
 
 	got := ws.Server.Report()
-	if got.AckP50 <= 0 || got.AckP99 > time.Second {
+	if got.AckP50 <= 0 || got.AckP99 < got.AckP50 {
 		t.Errorf("acks took %s and %s", got.AckP50, got.AckP99)
 	}
 	got.AckP50, got.AckP99 = 0, 0

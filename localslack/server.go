@@ -19,6 +19,7 @@ type Server struct {
 	wall    func() time.Time
 	methods map[string]method
 	limiter *limiter
+	heard   heard
 	faults  faults
 	records records
 	handles *handles
@@ -74,6 +75,7 @@ func (s *Server) Start(l net.Listener) error {
 	s.stop = stop
 	s.http = &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnState: s.heard.forget,
 	}
 	go func() {
 		defer close(s.served)

@@ -26,7 +26,7 @@ type socket struct {
 	late    map[string]bool // envelopes whose clock ran out
 	held    []heldEnvelope
 	ids     int
-	busy    int    // acks being booked and tries that wait for their time
+	busy    int    // acks being booked, and envelopes that wait for their time
 	refused string // what apps.connections.open answers; empty: it works
 	closed  bool
 }
@@ -114,7 +114,7 @@ func (k *socket) send(env envelope) {
 		return
 	}
 	env.id = newUUID()
-	k.later(f.Delay, func() {
+	k.due(f.Delay, func() {
 		if f.Drop {
 			k.depart(env, nil)
 			return
@@ -123,8 +123,17 @@ func (k *socket) send(env envelope) {
 	})
 	for _, c := range f.Copies {
 		copied := k.copied(env, c)
-		k.later(f.Delay+c.After, func() { k.forward(copied) })
+		k.due(f.Delay+c.After, func() { k.forward(copied) })
 	}
+}
+
+// due is later for an envelope: until then it is waited for.
+func (k *socket) due(d time.Duration, send func()) {
+	k.occupied(1)
+	k.later(d, func() {
+		send()
+		k.free()
+	})
 }
 
 // copied is the envelope as its copy goes out.
@@ -260,8 +269,7 @@ func (k *socket) timedOut(id string) {
 	}
 	k.s.records.settle(f.record, DeliveryTimeout, 0)
 	k.failed(f.env)
-	k.occupied(-1)
-	k.s.ws.hub.publish(Change{Kind: ChangeAck})
+	k.free()
 }
 
 // failed tries an event again, three times in all; nothing else is retried.
@@ -279,14 +287,21 @@ func (k *socket) failed(env envelope) {
 	env.attempt++
 	env.reason = "timeout"
 	k.occupied(1)
-	time.AfterFunc(wait, func() {
+	time.AfterFunc(wait, func() { // even at once: the workspace may be locked here
 		select {
 		case <-k.s.done:
 		default:
 			k.forward(env)
-			k.occupied(-1)
+			k.free()
 		}
 	})
+}
+
+// free ends what occupied began, and then tells: whoever waits for nothing to be
+// under way would wait for ever if the telling came first.
+func (k *socket) free() {
+	k.occupied(-1)
+	k.s.ws.hub.publish(Change{Kind: ChangeAck})
 }
 
 func (k *socket) occupied(by int) {

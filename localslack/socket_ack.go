@@ -54,8 +54,7 @@ func (k *socket) acked(c *conn, f ackFrame) {
 func (k *socket) settle(fl *flight, payload json.RawMessage) {
 	k.s.records.settle(fl.record, DeliveryAcked, k.s.wall().Sub(fl.sent))
 	k.forget(fl.env)
-	k.occupied(-1)
-	k.s.ws.hub.publish(Change{Kind: ChangeAck})
+	k.free()
 	empty := len(payload) == 0 || string(payload) == "{}" || string(payload) == "null" || string(payload) == `""`
 	if !empty && !fl.env.accepts {
 		k.s.violate(ViolationPayload, fl.env.inner)

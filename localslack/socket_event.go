@@ -16,7 +16,7 @@ type outEvent struct {
 }
 
 func (k *socket) subscribed(e Event) bool {
-	return slices.Contains(k.s.cfg.App.Events, eventKinds(e))
+	return slices.Contains(k.s.subscriptions(), eventKinds(e))
 }
 
 // event sends an event. It is called with the workspace locked and does not

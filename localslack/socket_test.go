@@ -19,7 +19,7 @@ import (
 // quick shortens the clocks so far that a test sees all tries of an event. The
 // ack clock stays long enough for a busy machine.
 func quick(c *localslack.Config) {
-	c.Timing.Ack = 300 * time.Millisecond
+	c.Timing.Ack = time.Second
 	c.Timing.Retries = []time.Duration{0, 20 * time.Millisecond, 40 * time.Millisecond}
 	c.Timing.Warning = 20 * time.Millisecond
 }
@@ -199,7 +199,7 @@ func TestAcksThatDoNotCount(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			ws := slacktest.New(t, quick, func(c *localslack.Config) { c.App.Events = []string{"app_mention"} })
+			ws := slacktest.New(t, mentionsOnly, func(c *localslack.Config) { c.Timing.Ack = 3 * time.Second }) // none is late
 			ws.Allow(tt.violation)
 			a := connected(t, ws)
 			ws.User("ana").Says("#ops", "@countersign hi")
@@ -274,7 +274,7 @@ func TestEventsWaitForAConnection(t *testing.T) {
 	t.Parallel()
 	ws := slacktest.New(t, func(c *localslack.Config) {
 		c.App.Events = []string{"app_mention"}
-		c.Timing.Retries = []time.Duration{0, 300 * time.Millisecond, time.Second, 2 * time.Second}
+		c.Timing.Retries = []time.Duration{0, 300 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
 	})
 	ws.User("ana").Says("#ops", "@countersign anybody?")
 	a := connected(t, ws)

@@ -34,6 +34,9 @@ func (w *Workspace) wirePerson(p Person) object {
 	if p.IsStranger {
 		o["is_stranger"] = true
 	}
+	if p.EnterpriseID != "" {
+		o["enterprise_user"] = object{"id": p.ID, "enterprise_id": p.EnterpriseID, "teams": []string{p.TeamID}}
+	}
 	if p.IsBot {
 		profile, _ := o["profile"].(object)
 		profile["bot_id"], profile["api_app_id"] = p.BotID, p.AppID
@@ -44,6 +47,9 @@ func (w *Workspace) wirePerson(p Person) object {
 // wireMessage is a message as history, events and payloads show it. Metadata's
 // payload is there only on demand.
 func (w *Workspace) wireMessage(m Message, allMetadata bool) object {
+	if m.Deleted {
+		return w.wireTombstone(m)
+	}
 	o := object{"type": "message", "ts": m.TS, "user": m.User, "text": m.Text}
 	if m.Subtype != "" {
 		o["subtype"] = m.Subtype
@@ -85,11 +91,24 @@ func (w *Workspace) wireMessage(m Message, allMetadata bool) object {
 	return o
 }
 
+// slackbot is who writes in the place of a message that is gone.
+const slackbot = "USLACKBOT"
+
+// wireTombstone is what stands where a message with replies was deleted.
+func (w *Workspace) wireTombstone(m Message) object {
+	o := object{"type": "message", "subtype": "tombstone", "text": "This message was deleted.", "user": slackbot, "hidden": true, "ts": m.TS}
+	w.wireThread(o, m)
+	return o
+}
+
 func (w *Workspace) wireThread(o object, m Message) {
 	if m.IsReply() {
 		o["thread_ts"] = m.ThreadTS
 		if root, ok := w.message(m.Channel, m.ThreadTS); ok {
 			o["parent_user_id"] = root.User
+			if root.Deleted {
+				o["parent_user_id"] = slackbot
+			}
 		}
 		return
 	}

@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # Runs every test. Needs Go, npm and Node 20 or newer; Postgres and Chromium are
 # taken from the environment or the system, else installed with apt-get where
-# that is possible; so are a container engine and Prometheus. Whatever is missing in the end stops the run with a sentence:
-# no test is left out in silence.
+# that is possible; so are a container engine and Prometheus. Whatever is missing in the
+# end stops the run with a sentence: no test is left out in silence. What is held against
+# Helm, Compose, Kubernetes' types and an OpenTelemetry Collector is left to make checkers,
+# since building these takes minutes the first time.
 #
 #   scripts/test.sh [flags for go test]
 #
 #   TEST_DATABASE_URL   a Postgres server to use, instead of one started here
 #   CHROMIUM            a browser to use, instead of one found here
 #   PACKAGES            the packages to test, instead of all of them
+#   COUNTERSIGN_CHECKERS
+#                       a folder: these are built into it from deploy/checkers, and asked
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -23,6 +27,7 @@ main() {
   find_chromium
   find_engine
   find_prometheus
+  build_checkers
   install_node_packages
   start_postgres
   run_tests "$@"
@@ -114,6 +119,16 @@ find_prometheus() {
   command -v prometheus >/dev/null || install_package prometheus "install prometheus, or put it into PATH"
 }
 
+# What the chart and the traces are held against; their versions are those of
+# deploy/checkers/go.mod, and Go's own cache knows what is built already.
+build_checkers() {
+  [ -n "${COUNTERSIGN_CHECKERS:-}" ] || { say "checkers: left out; make checkers runs the tests that need them"; return; }
+  mkdir -p "$COUNTERSIGN_CHECKERS" || fail "the folder $COUNTERSIGN_CHECKERS cannot be made; set COUNTERSIGN_CHECKERS to another"
+  say "checkers: building what is not built yet into $COUNTERSIGN_CHECKERS"
+  (cd deploy/checkers && GOFLAGS="" GOBIN=$COUNTERSIGN_CHECKERS CGO_ENABLED=0 go install ./collector ./compose ./kubernetes helm.sh/helm/v3/cmd/helm >&2) ||
+    fail "Helm and the collector could not be built; Go must reach its module proxy"
+}
+
 # install_node_packages installs what each lock file pins, unless it is there already.
 install_node_packages() {
   local lock folder
@@ -200,8 +215,10 @@ run_tests() {
   local packages=(${PACKAGES:-./...}) # split at spaces on purpose
   say "go test $* ${packages[*]}"
   export COUNTERSIGN_BOLT=1 COUNTERSIGN_MCP=1 COUNTERSIGN_BROWSER=1 TEST_POSTGRES=require
-  # The tests of the whole wait more than they work: more of them fit side by side.
-  go test -json -parallel 4 "$@" "${packages[@]}" | node scripts/report.mjs
+  # The tests of the whole wait more than they work: more of them fit side by side, and
+  # memory is cheaper than collecting it again and again. A package of them may take longer
+  # than ten minutes where the machine does other things.
+  GOGC=${GOGC:-400} go test -json -parallel 10 -timeout 40m "$@" "${packages[@]}" | node scripts/report.mjs
 }
 
 main "$@"

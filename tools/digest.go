@@ -29,16 +29,22 @@ func Fingerprint(tool string, canonical json.RawMessage) string {
 	return Digest("call", tool, string(canonical))
 }
 
-// Contract is the hash of what a tool promises, which an approval is bound to:
-// if one of these changes between the card and the call, people are asked again.
+// Contract is the hash of what a tool promises and where it acts, which an approval is
+// bound to: if one of these changes between the card and the call, people are asked
+// again, and a call of unknown outcome is neither repeated nor looked up elsewhere.
 func Contract(s Spec) string {
 	schema := string(s.Parameters)
 	if canonical, err := Canonical(s.Parameters); err == nil {
 		schema = string(canonical)
 	}
-	return Digest("contract", s.Name, s.Description, schema, string(s.Risk),
-		strconv.FormatBool(s.Effects), strconv.FormatBool(s.Idempotent),
-		strconv.FormatBool(s.Private), strconv.FormatBool(s.Egress))
+	parts := []string{
+		"contract", s.Name, s.Description, schema, string(s.Risk), strconv.FormatBool(s.Effects), strconv.FormatBool(s.Idempotent),
+		strconv.FormatBool(s.Private), strconv.FormatBool(s.Egress),
+	}
+	if s.Target != "" {
+		parts = append(parts, s.Target)
+	}
+	return Digest(parts...)
 }
 
 // Fingerprint is the hash over the material fields: what must be the same when

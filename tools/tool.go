@@ -60,6 +60,7 @@ type Spec struct {
 	Parallel    bool          // safe beside other calls of the same turn
 	Private     bool          // its results are not for the channel
 	Egress      bool          // it sends data to the outside world
+	Target      string        // where its calls act (an address, a database, a folder); never shown, it may hold secrets; empty: in one place only
 	Roles       []string      // who may ask for it; empty: every asker
 	Channels    []string      // where it may be asked for; empty: everywhere
 	Timeout     time.Duration // 0: the configured tool_timeout
@@ -108,6 +109,9 @@ type Preview struct {
 	Untried  string            `json:"untried,omitempty"`  // why the effect cannot be shown beforehand
 	Material map[string]string `json:"material,omitempty"` // what must be the same when it runs
 }
+
+// TriedTooOften is why an effect is not looked at that is one too many for its asker.
+const TriedTooOften = "The effect was not looked at: that was done too often for this asker within a minute."
 
 // Probed is a tool's own answer to whether an uncertain call happened.
 type Probed string

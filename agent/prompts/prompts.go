@@ -64,15 +64,19 @@ func (p *Prompts) Render(name string, data any) (string, error) {
 // Quote frames other people's words as one JSON object on one line, so that no
 // line break or mark in them can pass for a frame of ours.
 func Quote(author, name, text string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	// Three strings always encode.
-	_ = e.Encode(struct {
+	return Line(struct {
 		Author string `json:"author"`
 		Name   string `json:"name,omitempty"`
 		Text   string `json:"text"`
 	}{author, name, text})
+}
+
+// Line writes strings as one line of JSON, for the same reason.
+func Line(strs any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(strs) // strings always encode
 	return strings.TrimSpace(b.String())
 }
 

@@ -27,13 +27,16 @@ type Care interface {
 	Nudge(ctx context.Context, n Nudge) error
 	// Uncertain lists steps whose outcome is not known, the latest first.
 	Uncertain(ctx context.Context, limit int) ([]StepRef, error)
-	// Standing lists open approvals with a decision of the person that stands.
+	// Standing lists open approvals with a decision of the person that stands, or which
+	// an edit of theirs shaped before they were opened.
 	Standing(ctx context.Context, who policy.Actor, limit int) ([]string, error)
+	// StandingLocked lists locked people with a decision or an edit in an open approval.
+	StandingLocked(ctx context.Context) ([]policy.Actor, error)
 	// Lock makes a person's decisions count no more; false when they did not already.
 	Lock(ctx context.Context, who policy.Actor, why string, wishes []agent.Wish, entries []audit.Entry) (bool, error)
 }
 
-// Nudge is what changes while an approval waits. Exactly one of the three is set.
+// Nudge is what changes while an approval waits. Exactly one of the four is set.
 type Nudge struct {
 	Approval string
 	At       time.Time
@@ -41,6 +44,8 @@ type Nudge struct {
 	Escalate bool         // further roles are asked
 	Claimer  policy.Actor // who is at it
 	Until    time.Time    // of the claim
+	Was, End time.Time    // a later end, and the one that it takes the place of; reminders begin anew
+	By       policy.Actor // who gave more time
 	Wishes   []agent.Wish
 	Audit    []audit.Entry
 }
@@ -51,6 +56,9 @@ const claimTime = 10 * time.Minute
 // CareDue gives the reminders that are due and asks further roles where nobody
 // decided for a while. It may run on several replicas at once: each counts once.
 func (d *Door) CareDue(ctx context.Context) error {
+	if err := d.voidLocked(ctx); err != nil {
+		return err
+	}
 	befores := slices.Clone(d.Remind)
 	slices.Sort(befores)
 	slices.Reverse(befores)
@@ -97,6 +105,8 @@ func (d *Door) nudge(ctx context.Context, c *Case, n Nudge, by *approvals.Decisi
 		kind = "approval.escalated"
 	case n.Reminded > 0:
 		kind = "approval.reminded"
+	case !n.End.IsZero():
+		kind = "approval.extended"
 	}
 	e := d.entry(c, kind, by)
 	e.Data = "{}"
@@ -127,6 +137,35 @@ func (d *Door) Claim(ctx context.Context, t Attempt) (Outcome, error) {
 	}
 	if err != nil {
 		return Outcome{}, fmt.Errorf("claim %s: %w", a.ID, err)
+	}
+	return Outcome{Case: c}, nil
+}
+
+// Extend lets a request wait once more as long as its rule says, from now on, when its
+// end was announced already. Whoever may decide it may, until Latest.
+func (d *Door) Extend(ctx context.Context, t Attempt) (Outcome, error) {
+	person, c, out, err := d.enter(ctx, t)
+	if c == nil {
+		return out, err
+	}
+	a, now := &c.Approval, d.Now()
+	if a.State != approvals.Pending || !now.Before(a.ExpiresAt) {
+		return d.refuse(ctx, t, c, "settled", string(a.State))
+	}
+	if r := a.Needs().MayDecide(person, a.Requesters()); r != nil {
+		return d.refuse(ctx, t, c, r.Code, r.Role)
+	}
+	end := a.Later(now)
+	if !end.After(a.ExpiresAt) {
+		return d.refuse(ctx, t, c, "no_more_time", "")
+	}
+	by := d.decision(t, a.Revision)
+	err = d.nudge(ctx, c, Nudge{Was: a.ExpiresAt, End: end, By: t.Who}, &by)
+	if errors.Is(err, agent.ErrSettled) { // somebody else gave it, or it is over
+		return d.refuse(ctx, t, c, "claimed", "")
+	}
+	if err != nil {
+		return Outcome{}, fmt.Errorf("extend %s: %w", a.ID, err)
 	}
 	return Outcome{Case: c}, nil
 }

@@ -2,10 +2,10 @@ package decisions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"countersign/agent"
@@ -27,6 +27,7 @@ type Config struct {
 	Grants    Grants
 	Bounds    GrantBounds // of standing grants
 	Directory agent.Directory
+	Clock     func() error // an error while our clock cannot be trusted; nil: it can
 	Gate      *agent.Gate
 	Prompts   *prompts.Prompts
 	Now       func() time.Time
@@ -45,7 +46,12 @@ type Config struct {
 type Door struct{ Config }
 
 // New makes a Door.
-func New(c Config) *Door { return &Door{Config: c} }
+func New(c Config) *Door {
+	if c.Clock != nil {
+		c.Directory = timely{c.Directory, c.Clock}
+	}
+	return &Door{Config: c}
+}
 
 // Attempt is a person's try to decide.
 type Attempt struct {
@@ -77,13 +83,18 @@ const tries = 8
 // Decide lets one verdict in, or says why it does not count. It never decides
 // anything else than the revision and digest that the person was shown.
 func (d *Door) Decide(ctx context.Context, t Attempt) (Outcome, error) {
+	return d.attempt(ctx, t, d.judge)
+}
+
+// attempt lets somebody go on with an approval that they may decide, as often as it takes.
+func (d *Door) attempt(ctx context.Context, t Attempt, on entered) (Outcome, error) {
 	person, err := d.Directory.Person(ctx, t.Who, true)
 	if err != nil {
 		d.Logger.WarnContext(ctx, "a decider cannot be looked up", "user", t.Who.User, "error", err)
-		return d.refuse(ctx, t, nil, "cannot_check", "")
+		return d.refuse(ctx, t, nil, unchecked(err), "")
 	}
 	for range tries {
-		out, err := d.once(ctx, t, person)
+		out, err := d.once(ctx, t, person, on)
 		if errors.Is(err, ErrLocked) {
 			return d.refuse(ctx, t, nil, "locked", "")
 		}
@@ -94,16 +105,32 @@ func (d *Door) Decide(ctx context.Context, t Attempt) (Outcome, error) {
 	return Outcome{}, fmt.Errorf("decide %s: too many people at once", t.Approval)
 }
 
-func (d *Door) once(ctx context.Context, t Attempt, person policy.Person) (Outcome, error) {
+// entered is what somebody does who may decide a case.
+type entered func(ctx context.Context, t Attempt, c *Case, person policy.Person) (Outcome, error)
+
+func (d *Door) once(ctx context.Context, t Attempt, person policy.Person, on entered) (Outcome, error) {
 	c, out, err := d.subject(ctx, t)
 	if c == nil {
 		return out, err
 	}
-	if code, detail, err := d.objection(ctx, t, c, person); err != nil || code != "" {
-		if err != nil {
-			return Outcome{}, err
-		}
+	code, detail, err := d.barred(ctx, t, c, person)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if code != "" {
 		return d.refuse(ctx, t, c, code, detail)
+	}
+	return on(ctx, t, c, person)
+}
+
+// judge lets the verdict itself in.
+func (d *Door) judge(ctx context.Context, t Attempt, c *Case, person policy.Person) (Outcome, error) {
+	code, err := d.objection(ctx, t, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if code != "" {
+		return d.refuse(ctx, t, c, code, "")
 	}
 	return d.apply(ctx, t, c, person)
 }
@@ -112,7 +139,7 @@ func (d *Door) once(ctx context.Context, t Attempt, person policy.Person) (Outco
 // attempt does not count.
 func (d *Door) enter(ctx context.Context, t Attempt) (who policy.Person, c *Case, out Outcome, err error) {
 	if who, err = d.Directory.Person(ctx, t.Who, true); err != nil {
-		out, err = d.refuse(ctx, t, nil, "cannot_check", "")
+		out, err = d.refuse(ctx, t, nil, unchecked(err), "")
 		return who, nil, out, err
 	}
 	c, out, err = d.subject(ctx, t)
@@ -133,8 +160,9 @@ func (d *Door) subject(ctx context.Context, t Attempt) (*Case, Outcome, error) {
 	return c, Outcome{}, nil
 }
 
-// objection says why an attempt cannot count, in the order in which a person would ask.
-func (d *Door) objection(ctx context.Context, t Attempt, c *Case, person policy.Person) (code, detail string, err error) {
+// barred says why an attempt cannot be about a case at all, in the order in which a person
+// would ask. What is another tool by now is asked for anew.
+func (d *Door) barred(ctx context.Context, t Attempt, c *Case, person policy.Person) (code, detail string, err error) {
 	a, now := &c.Approval, d.Now()
 	switch {
 	case c.Run.Installation == "" || c.Run.ID != a.Run:
@@ -160,37 +188,45 @@ func (d *Door) objection(ctx context.Context, t Attempt, c *Case, person policy.
 	if r != nil {
 		return r.Code, r.Role, nil
 	}
-	if t.Glass {
-		if code := glassObjection(t); code != "" {
-			return code, "", nil
-		}
-	}
-	if needs.StepUp != "" && !t.Proved && (t.Verdict == approvals.Approve || t.Verdict == approvals.Edit && needs.EditApproves) {
-		return "code_needed", "", nil
-	}
-	if t.Verdict == approvals.Approve && !t.Glass && counted(a, t.Who) {
-		return "counted", "", nil
-	}
-	if t.Verdict != approvals.Approve || !t.Unseen {
-		return "", "", nil
-	}
-	seen, err := d.Store.Opened(ctx, a.ID, a.Revision, t.Who)
-	if err != nil {
-		return "", "", fmt.Errorf("read openings of %s: %w", a.ID, err)
-	}
-	if !seen {
-		return "unseen", "", nil
+	if (t.Verdict == approvals.Approve || t.Verdict == approvals.Edit) && d.OtherTool(c) {
+		return d.supersede(ctx, t, c)
 	}
 	return "", "", nil
 }
 
-func counted(a *approvals.Approval, who policy.Actor) bool {
-	for _, d := range a.Decisions {
-		if d.By == who && d.Revision == a.Revision && !d.Void {
-			return true
+// objection says why a verdict of somebody who may decide does not count.
+func (d *Door) objection(ctx context.Context, t Attempt, c *Case) (code string, err error) {
+	a := &c.Approval
+	needs := a.Needs()
+	if t.Glass {
+		if code := glassObjection(t); code != "" {
+			return code, nil
 		}
 	}
-	return false
+	approves := t.Verdict == approvals.Approve || t.Verdict == approvals.Edit && needs.EditApproves
+	if needs.StepUp != "" && !t.Proved && approves {
+		return "code_needed", nil
+	}
+	if t.Verdict == approvals.Approve && !t.Glass && slices.ContainsFunc(a.Approvers(), t.Who.Same) {
+		return "counted", nil
+	}
+	if !approves || !t.Unseen {
+		return "", nil
+	}
+	seen, err := d.Opened(ctx, a, t.Who)
+	if err == nil && !seen {
+		return "unseen", nil
+	}
+	return "", err
+}
+
+// Opened says whether somebody was shown everything of an approval as it is.
+func (d *Door) Opened(ctx context.Context, a *approvals.Approval, who policy.Actor) (bool, error) {
+	seen, err := d.Store.Opened(ctx, a.ID, a.Revision, who)
+	if err != nil {
+		return false, fmt.Errorf("read openings of %s: %w", a.ID, err)
+	}
+	return seen, nil
 }
 
 func (d *Door) apply(ctx context.Context, t Attempt, c *Case, person policy.Person) (Outcome, error) {
@@ -316,13 +352,7 @@ func (d *Door) entry(c *Case, kind string, decision *approvals.Decision) audit.E
 	return e
 }
 
-func (d *Door) data(fields map[string]any) string {
-	b, err := json.Marshal(fields)
-	if err != nil {
-		return "{}"
-	}
-	return d.Mask(string(b))
-}
+func (d *Door) data(fields map[string]any) string { return audit.Data(fields, d.Mask) }
 
 func (d *Door) record(ctx context.Context, c *Case, change Change) (Outcome, error) {
 	if err := d.Store.Record(ctx, change); err != nil {

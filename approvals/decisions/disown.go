@@ -70,6 +70,20 @@ func (d *Door) voidStanding(ctx context.Context, who policy.Actor) error {
 	}
 }
 
+// voidLocked makes up for a death between a lock and what it voids.
+func (d *Door) voidLocked(ctx context.Context) error {
+	locked, err := d.Care.StandingLocked(ctx)
+	if err != nil {
+		return fmt.Errorf("read what locked people approved: %w", err)
+	}
+	for _, who := range locked {
+		if err := d.voidStanding(ctx, who); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (d *Door) voidOne(ctx context.Context, id string, who policy.Actor) error {
 	for range tries {
 		c, err := d.Store.Case(ctx, id)
@@ -94,7 +108,7 @@ func (d *Door) voidOne(ctx context.Context, id string, who policy.Actor) error {
 // is refused as a whole: nobody else asked for it.
 func (d *Door) voiding(c *Case, who policy.Actor) (Change, error) {
 	a := &c.Approval
-	if a.Current().By == who {
+	if a.LastEditor() == who {
 		return d.cancelEdited(c)
 	}
 	change := d.change(c, "void", nil)
@@ -114,7 +128,10 @@ func (d *Door) cancelEdited(c *Case) (Change, error) {
 	}
 	change := d.change(c, "cancel", nil)
 	change.LiveAt, change.Wake = time.Time{}, true
-	if from := c.Step.State; from == agent.StepAwaiting || from == agent.StepAllowed {
+	switch c.Step.State {
+	case agent.StepUncertain: // only the further call is refused; what became of the first is asked again
+		change.Wishes = append(change.Wishes, questionWish(c, d.Now()))
+	case agent.StepAwaiting, agent.StepAllowed:
 		step := c.Step
 		step.State, step.Code, step.Observation, step.EndedAt = agent.StepRefused, "disowned", text, d.Now()
 		change.Steps = []agent.StepChange{agent.Moved(&c.Step, step)}

@@ -1,7 +1,9 @@
 package decisions
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -15,18 +17,24 @@ import (
 // people approved before is void, and the requirement never sinks below the one shown.
 func (d *Door) edit(ctx context.Context, t Attempt, c *Case, editor policy.Person) (Outcome, error) {
 	a := &c.Approval
+	if t.Args == "" { // nobody wrote any: it must not be read as a call without arguments
+		return d.refuse(ctx, t, c, "not_typed", "")
+	}
 	asker, err := d.Directory.Person(ctx, c.Run.Asker, false)
 	if err != nil {
-		return d.refuse(ctx, t, c, "cannot_check", "")
+		return d.refuse(ctx, t, c, unchecked(err), "")
 	}
 	passed := d.check(ctx, t.Args, c, asker)
 	if passed.Refusal != nil {
 		return d.refuse(ctx, t, c, "bad_edit", passed.Refusal.Error())
 	}
+	if passed.Contract != a.Current().Contract { // it changed since we looked: once more
+		return Outcome{}, agent.ErrSettled
+	}
 	if string(passed.Args) == string(a.Current().Args) {
 		return d.refuse(ctx, t, c, "same_edit", "")
 	}
-	preview, failure := d.Gate.Preview(ctx, passed.Tool, tools.Call{Run: a.Run, Step: strconv.Itoa(a.Step), Asker: c.Run.Asker.User, Args: passed.Args})
+	preview, failure := d.preview(ctx, c, passed)
 	if failure != nil {
 		return d.refuse(ctx, t, c, "bad_edit", failure.Error())
 	}
@@ -39,8 +47,12 @@ func (d *Door) edit(ctx context.Context, t Attempt, c *Case, editor policy.Perso
 
 func (d *Door) check(ctx context.Context, raw string, c *Case, asker policy.Person) agent.Passed {
 	return d.Gate.Check(ctx, agent.Proposal{
-		Run: c.Run.ID, Step: strconv.Itoa(c.Step.N), Tool: c.Approval.Tool, Raw: raw, Asker: asker, Channel: c.Run.Channel,
+		Run: c.Run.ID, Step: strconv.Itoa(c.Step.N), Tool: c.Step.Tool, Raw: raw, Asker: asker, Channel: c.Run.Channel, Read: c.Read,
 	})
+}
+
+func (d *Door) preview(ctx context.Context, c *Case, p agent.Passed) (*tools.Preview, *tools.Failure) {
+	return d.Gate.Preview(ctx, p.Tool, tools.Call{Run: c.Run.ID, Step: strconv.Itoa(c.Step.N), Asker: c.Run.Asker.User, Args: p.Args})
 }
 
 func (d *Door) revise(t Attempt, c *Case, p agent.Passed, preview *tools.Preview, editor policy.Person) (approvals.Revision, error) {
@@ -49,12 +61,14 @@ func (d *Door) revise(t Attempt, c *Case, p agent.Passed, preview *tools.Preview
 	if p.Ruling.Outcome == policy.Ask {
 		needs = policy.Stricter(needs, p.Ruling.Needs)
 	}
-	byEditor := d.Gate.Policy().Judge(policy.Question{Spec: p.Spec, Args: p.Args, Asker: editor, Channel: c.Run.Channel})
+	byEditor := d.Gate.Policy().Judge(policy.Question{Spec: p.Spec, Args: p.Args, Asker: editor, Channel: c.Run.Channel, Read: c.Read})
 	if byEditor.Outcome == policy.Ask {
 		needs = policy.Stricter(needs, byEditor.Needs)
 	}
-	if needs.StepUp != "" && !t.Proved {
-		needs.EditApproves = false // the form asked for no code, so the edit can be nobody's approval
+	if needs.StepUp != "" && !t.Proved || needs.MayDecide(editor, []policy.Actor{a.Requester, c.Run.Asker}) != nil || !written(t.Args, p.Args) {
+		// Without a code, by somebody who may not approve what they made of it, or where the
+		// call is something else than they wrote, it is no approval.
+		needs.EditApproves = false
 	}
 	r := approvals.Revision{
 		N: a.Revision + 1, Args: p.Args, Requirement: needs, Contract: p.Contract, Preview: preview, By: t.Who, Reason: t.Text, At: d.Now(),
@@ -65,6 +79,13 @@ func (d *Door) revise(t Attempt, c *Case, p agent.Passed, preview *tools.Preview
 	}
 	r.Digest = digest
 	return r, nil
+}
+
+// written says that the arguments are those that the editor wrote, without a default that
+// was filled in or a value that was read as another one.
+func written(raw string, args json.RawMessage) bool {
+	as, err := tools.Canonical(json.RawMessage(raw))
+	return err == nil && bytes.Equal(as, args)
 }
 
 func (d *Door) editChange(t Attempt, c *Case, r approvals.Revision) Change {

@@ -84,7 +84,7 @@ func (d *Door) objectionToGiving(t Giving, c *Case, person policy.Person) (code,
 	needs := a.Current().Requirement // as it will be for the next call: nobody has been called to it late
 	r := needs.MayDecide(person, append(a.Requesters(), c.Run.Asker))
 	switch {
-	case d.Bounds.Count == 0 || !a.Grantable() || c.Step.State == agent.StepUncertain:
+	case d.Bounds.Count == 0 || !a.Grantable() || c.Step.Unknown():
 		return "no_grant", ""
 	case t.Revision != a.Revision || t.Digest != a.Current().Digest:
 		return "stale", ""
@@ -177,6 +177,20 @@ func (d *Door) TendGrants(ctx context.Context) error {
 			return approvals.GrantVoid, "policy"
 		case known && tools.Contract(tool.Spec()) != g.Contract:
 			return approvals.GrantVoid, "contract"
+		}
+		return approvals.GrantOpen, ""
+	})
+}
+
+// voidGrant ends a grant under which a call was made that nobody knows the outcome of,
+// and nobody will: what it lets through next is for people to see. None: no grant.
+func (d *Door) voidGrant(ctx context.Context, grant string) error {
+	if grant == "" {
+		return nil
+	}
+	return d.endThose(ctx, func(g *approvals.Grant) (approvals.GrantState, string) {
+		if g.ID == grant {
+			return approvals.GrantVoid, "unknown"
 		}
 		return approvals.GrantOpen, ""
 	})

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"countersign/agent"
+	"countersign/approvals"
 	"countersign/internal/audit"
 	"countersign/tools"
 )
@@ -41,8 +42,8 @@ func (d *Door) probe(ctx context.Context, ref StepRef) error {
 	c := &Case{Run: *run, Step: *step}
 	tool, _ := d.Gate.Tools.Get(step.Tool)
 	prober, ok := tool.(tools.Prober)
-	if !ok || step.State != agent.StepUncertain {
-		return nil
+	if !ok || step.State != agent.StepUncertain || step.Contract != tools.Contract(tool.Spec()) {
+		return nil // another tool, or the same one elsewhere, knows nothing of this call
 	}
 	if _, err := d.needsOf(ctx, c); err != nil {
 		return err
@@ -64,7 +65,11 @@ func (d *Door) probe(ctx context.Context, ref StepRef) error {
 func (d *Door) ask(ctx context.Context, p tools.Prober, c *Case) tools.Probed {
 	ctx, cancel := context.WithTimeout(ctx, d.Gate.Timeout)
 	defer cancel()
-	found, err := p.Probe(ctx, tools.Call{Run: c.Run.ID, Step: strconv.Itoa(c.Step.N), Asker: c.Run.Asker.User, Args: c.Step.Executed})
+	call := tools.Call{Run: c.Run.ID, Step: strconv.Itoa(c.Step.N), Asker: c.Run.Asker.User, Args: c.Step.Executed}
+	if c.Approval.State == approvals.Redeemed { // a later card, which came to nothing, showed no effect of this call
+		call.Preview = c.Approval.Current().Preview
+	}
+	found, err := p.Probe(ctx, call)
 	if err != nil {
 		d.Logger.WarnContext(ctx, "a probe failed", "run", c.Run.ID, "step", c.Step.N, "error", d.Mask(err.Error()))
 		return tools.ProbedUnknown

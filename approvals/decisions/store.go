@@ -18,11 +18,15 @@ import (
 // nothing was written.
 var ErrLocked = errors.New("this person is locked")
 
+// ErrStands says that something in a locked person's name is not void yet.
+var ErrStands = errors.New("what was decided in this person's name is not void yet")
+
 // Case is an approval with what it is about.
 type Case struct {
 	Run      agent.Run
 	Step     agent.Step
 	Approval approvals.Approval
+	Read     []string // private sources that the run has read
 }
 
 // Fixed says that the call can only be made once more exactly as it was, or not at

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"countersign/agent"
-	"countersign/approvals"
 	"countersign/approvals/policy"
 	"countersign/internal/audit"
-	"countersign/internal/id"
 	"countersign/tools"
 )
 
@@ -30,13 +27,14 @@ type Settlement struct {
 	ID      string // of the click
 	Run     string
 	Step    int
+	Attempt int // of the call that the person was asked about; 0: the question did not say, and the first is meant
 	Finding Finding
 	Who     policy.Actor
 	Via     string
+	Unseen  bool // the first card could not show everything: running again counts only for somebody who opened all of it
 }
 
-// Settle lets people who may countersign a call say what became of it. Running it
-// again is a new approval of the same arguments, with their approval counted.
+// Settle lets people who may countersign a call say what became of it.
 func (d *Door) Settle(ctx context.Context, s Settlement) (Outcome, error) {
 	person, err := d.Directory.Person(ctx, s.Who, true)
 	if err != nil {
@@ -66,7 +64,11 @@ func (d *Door) settleOnce(ctx context.Context, s Settlement, person policy.Perso
 	if code, detail := d.objectionTo(s, c, needs, person); code != "" {
 		return d.refuseFinding(ctx, s, code, detail)
 	}
-	change, err := d.finding(s, c, needs)
+	change, err := d.finding(ctx, found{s, c, person, needs})
+	var no *tools.Failure
+	if errors.As(err, &no) {
+		return d.refuseFinding(ctx, s, "cannot_rerun", no.Message)
+	}
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -76,6 +78,9 @@ func (d *Door) settleOnce(ctx context.Context, s Settlement, person policy.Perso
 		}
 		return Outcome{}, fmt.Errorf("settle step %d of %s: %w", s.Step, s.Run, err)
 	}
+	if s.Finding == GiveUp {
+		return Outcome{Case: c}, d.voidGrant(ctx, c.Step.Grant)
+	}
 	return Outcome{Case: c}, nil
 }
 
@@ -83,9 +88,11 @@ func (d *Door) objectionTo(s Settlement, c *Case, needs policy.Requirement, pers
 	if c.Step.State != agent.StepUncertain || c.Approval.Open() {
 		return "settled", string(c.Step.State)
 	}
-	byAsker := len(needs.Approvers) == 0 || c.Step.Risk == tools.Medium && c.Step.Approval == ""
-	if !byAsker || s.Who != c.Run.Asker {
-		if r := needs.MayDecide(person, []policy.Actor{c.Run.Asker}); r != nil {
+	if max(s.Attempt, 1) != c.Step.Attempts {
+		return "stale", ""
+	}
+	if !byAsker(c, needs) || s.Who != c.Run.Asker {
+		if r := needs.MayDecide(person, []policy.Actor{c.Run.Requester()}); r != nil {
 			return r.Code, r.Role
 		}
 	}
@@ -96,6 +103,11 @@ func (d *Door) objectionTo(s Settlement, c *Case, needs policy.Requirement, pers
 		return "too_early", ""
 	}
 	return "", ""
+}
+
+// byAsker says that the asker alone settles a call: nobody countersigned it.
+func byAsker(c *Case, needs policy.Requirement) bool {
+	return len(needs.Approvers) == 0 || c.Step.Risk == tools.Medium && c.Step.Approval == ""
 }
 
 // Safe is from when on an uncertain call may be run again: the first one's lease
@@ -126,12 +138,12 @@ func (d *Door) needsOf(ctx context.Context, c *Case) (policy.Requirement, error)
 	if err != nil {
 		return policy.Requirement{}, fmt.Errorf("read approval %s: %w", c.Step.Approval, err)
 	}
-	c.Approval = old.Approval
+	c.Approval, c.Read = old.Approval, old.Read
 	return old.Approval.Current().Requirement, nil
 }
 
-func (d *Door) finding(s Settlement, c *Case, needs policy.Requirement) (Change, error) {
-	now := d.Now()
+func (d *Door) finding(ctx context.Context, r found) (Change, error) {
+	now, s, c := d.Now(), r.Settlement, r.c
 	change := Change{Run: c.Run.ID, At: now, By: s.Who, Wishes: []agent.Wish{questionWish(c, now), progressWish(c, now)}}
 	if c.Step.Approval != "" {
 		change.Wishes = append(change.Wishes, agent.CardWishes(&c.Approval, d.Cards, now)...)
@@ -141,14 +153,14 @@ func (d *Door) finding(s Settlement, c *Case, needs policy.Requirement) (Change,
 		Team: s.Who.Team, User: s.Who.User, Via: s.Via, Data: "{}",
 	}}
 	if s.Finding == RunAgain {
-		return change, d.runAgain(&change, s, c, needs)
+		return change, d.runAgain(ctx, &change, r)
 	}
 	step := c.Step
 	name := "happened"
 	step.State, step.Code, step.EndedAt = agent.StepSucceeded, "", now
 	if s.Finding == GiveUp {
 		name = "stopped"
-		step.State, step.Code = agent.StepFailed, "stopped"
+		step.State, step.Code = agent.StepFailed, agent.CodeStopped
 	} else {
 		step.Effect = step.Tool + " (confirmed by a person)"
 	}
@@ -159,54 +171,6 @@ func (d *Door) finding(s Settlement, c *Case, needs policy.Requirement) (Change,
 	step.Observation, step.Outcome = text, tools.Digest("outcome", text)
 	change.Steps, change.Wake = []agent.StepChange{agent.Moved(&c.Step, step)}, true
 	return change, nil
-}
-
-// runAgain opens a new approval of the arguments that ran, with this person's approval in it.
-func (d *Door) runAgain(change *Change, s Settlement, c *Case, needs policy.Requirement) error {
-	tool, ok := d.Gate.Tools.Get(c.Step.Tool)
-	if !ok {
-		return fmt.Errorf("the tool %s is no longer there", c.Step.Tool)
-	}
-	preview, failure := d.Gate.Preview(context.Background(), tool, tools.Call{Run: c.Run.ID, Step: strconv.Itoa(c.Step.N), Asker: c.Run.Asker.User, Args: c.Step.Executed})
-	if failure != nil {
-		preview = &tools.Preview{Untried: failure.Message}
-	}
-	now := d.Now()
-	a, err := approvals.Open(approvals.Opening{
-		ID: id.New("a", now), Run: c.Run.ID, Step: c.Step.N, Spec: tool.Spec(), Risk: c.Step.Risk, Channel: c.Run.Channel, ThreadTS: c.Run.TS,
-		Requester: c.Run.Asker, Args: c.Step.Executed, Contract: tools.Contract(tool.Spec()), Preview: preview, Needs: again(needs), Now: now,
-		Again: c.Step.Approval, Why: "the outcome of the first call is not known",
-	})
-	if err != nil {
-		return err
-	}
-	a.Decisions = []approvals.Decision{{ID: s.ID, Approval: a.ID, Revision: 1, Verdict: approvals.Approve, By: s.Who, Via: s.Via, At: now}}
-	if a.Enough() {
-		a.State, a.SettledAt = approvals.Approved, now
-		change.Wake = true
-	}
-	step := c.Step
-	step.Approval = a.ID
-	change.Steps = []agent.StepChange{agent.Moved(&c.Step, step)}
-	change.Open = []approvals.Approval{a}
-	change.Wishes = append(change.Wishes, agent.CardWishes(&a, d.Cards, now)...)
-	if d.Notify || a.Risk == tools.High {
-		change.Wishes = append(change.Wishes, agent.PeopleWish(&a, now))
-	}
-	change.Audit = append(change.Audit, audit.Entry{
-		At: now, Kind: "approval.opened", Run: a.Run, Step: a.Step, Approval: a.ID, Revision: 1, Digest: a.Current().Digest,
-		Team: s.Who.Team, User: s.Who.User, Via: s.Via, Data: d.data(map[string]any{"tool": a.Tool, "arguments": string(c.Step.Executed), "why": a.Why}),
-	})
-	return nil
-}
-
-// again is what a further call takes: what the first one took, and one person at least.
-func again(needs policy.Requirement) policy.Requirement {
-	needs.Quorum = max(needs.Quorum, 1)
-	if needs.TTL == 0 {
-		needs.TTL = time.Hour
-	}
-	return needs
 }
 
 func (d *Door) refuseFinding(ctx context.Context, s Settlement, code, detail string) (Outcome, error) {

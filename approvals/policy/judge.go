@@ -53,6 +53,9 @@ type Ruling struct {
 	Personal bool
 	Budget   *Budget // of a lowered risk: it runs only when this can be paid
 	Why      string
+	pair     bool        // the rule names the tool and looks at what was read
+	asks     Requirement // if people have to be asked after all: of the rule, or of what stands below one that lowers the risk
+	denies   string      // why what stands below a rule that lowers the risk lets nobody be asked
 }
 
 // Judge rules on one call: who may ask at all, then the rules, then what leaves
@@ -65,12 +68,17 @@ func (p *Policy) Judge(q Question) Ruling {
 	if r.Outcome == Deny {
 		return r
 	}
-	if r.Outcome == Run && q.Spec.Egress && len(q.Read) > 0 && r.Needs.Rule == "" {
-		r = Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Why: "it sends data out and the run has read " + q.Read[0]}
+	if r.Outcome == Run && q.Spec.Egress && len(q.Read) > 0 && !r.pair {
+		r = r.asking("it sends data out and the run has read " + q.Read[0])
 	}
 	if q.Spec.Egress && len(q.Read) > 0 {
 		r.Personal = true // a rule may say who decides, but not that nobody looks
 	}
+	return r.byPeople()
+}
+
+// byPeople denies what nobody could countersign.
+func (r Ruling) byPeople() Ruling {
 	if r.Outcome == Ask && len(r.Needs.Approvers) == 0 {
 		return Ruling{Outcome: Deny, Risk: r.Risk, Why: "no approvers are configured (approvals.approvers), so nobody could countersign it"}
 	}
@@ -86,13 +94,18 @@ func (p *Policy) ruled(q *Question) Ruling {
 	}
 	facts, err := q.facts()
 	if err != nil {
-		return Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Personal: true, Why: err.Error()}
+		return p.strictest(q, 0, nil, err)
 	}
-	for i := range p.Rules.list {
+	return p.ruledFrom(q, 0, facts, plain)
+}
+
+// ruledFrom applies the first rule from one on that matches.
+func (p *Policy) ruledFrom(q *Question, from int, facts map[string]any, plain Ruling) Ruling {
+	for i := from; i < len(p.Rules.list); i++ {
 		c := &p.Rules.list[i]
 		switch v, err := c.matches(q, facts); v {
 		case yes:
-			return p.matched(q, c, facts)
+			return p.matched(q, i, facts, plain)
 		case broken:
 			return p.strictest(q, i, facts, err)
 		}
@@ -102,12 +115,13 @@ func (p *Policy) ruled(q *Question) Ruling {
 
 func outcome(risk tools.Risk, needs Requirement, why string) Ruling {
 	if risk == tools.High {
-		return Ruling{Outcome: Ask, Risk: risk, Needs: needs, Why: why}
+		return Ruling{Outcome: Ask, Risk: risk, Needs: needs, Why: why, asks: needs}
 	}
-	return Ruling{Outcome: Run, Risk: risk, Why: why}
+	return Ruling{Outcome: Run, Risk: risk, Why: why, asks: needs}
 }
 
-func (p *Policy) matched(q *Question, c *compiled, facts map[string]any) Ruling {
+func (p *Policy) matched(q *Question, i int, facts map[string]any, plain Ruling) Ruling {
+	c := &p.Rules.list[i]
 	if c.Deny != "" {
 		return Ruling{Outcome: Deny, Risk: q.Spec.Risk, Why: c.Deny + " (" + c.Name + ")"}
 	}
@@ -115,18 +129,31 @@ func (p *Policy) matched(q *Question, c *compiled, facts map[string]any) Ruling 
 	if c.Risk != "" {
 		risk = c.Risk
 	}
-	needs := c.apply(p.Default)
-	r := outcome(risk, needs, c.Name+" applies")
-	r.Needs.Rule = c.Name
+	r := outcome(risk, c.apply(p.Default), c.Name+" applies")
+	r.Needs.Rule, r.pair = c.Name, c.Tool != "" && c.reads.run
 	if rank(risk) >= rank(q.Spec.Risk) {
 		return r
 	}
+	below := p.ruledFrom(q, i+1, facts, plain)
+	r.asks, r.denies = below.asks, below.denies
+	if below.Outcome == Deny {
+		r.asks, r.denies = p.Default, below.Why
+	}
 	budget, err := c.budget(q, facts)
 	if err != nil || budget == nil {
-		return Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Personal: true, Why: fmt.Sprintf("%s lowers the risk but cannot be counted: %v", c.Name, err)}
+		return r.asking(fmt.Sprintf("%s lowers the risk but cannot be counted: %v", c.Name, err))
 	}
 	r.Budget = budget
 	return r
+}
+
+// asking is the ruling when people have to look at a call that would have run: it is what
+// stands below the rule that let it, so that such a rule never asks for less than none.
+func (r Ruling) asking(why string) Ruling {
+	if r.denies != "" {
+		return Ruling{Outcome: Deny, Risk: tools.High, Why: r.denies}
+	}
+	return Ruling{Outcome: Ask, Risk: tools.High, Needs: r.asks, Personal: true, Why: why, asks: r.asks}.byPeople()
 }
 
 func rank(r tools.Risk) int {
@@ -148,18 +175,30 @@ func (p *Policy) strictest(q *Question, from int, facts map[string]any, cause er
 		}
 		needs = Stricter(needs, c.apply(p.Default))
 	}
-	return Ruling{Outcome: Ask, Risk: tools.High, Needs: needs, Personal: true, Why: why}
+	return Ruling{Outcome: Ask, Risk: tools.High, Needs: needs, Personal: true, Why: why, asks: needs}
 }
 
-// WithoutBudget is what the same call needs when its rule's budget is used up.
-func (p *Policy) WithoutBudget(q Question, r Ruling) Ruling {
-	if len(p.Default.Approvers) == 0 {
-		return Ruling{Outcome: Deny, Risk: tools.High, Why: "no approvers are configured (approvals.approvers), so nobody could countersign it"}
+// AfterAll is what a call needs that nobody had to look at, when somebody has to: its
+// rule's budget is used up, or what let it run is over.
+func (r Ruling) AfterAll() Ruling {
+	if r.Outcome != Run {
+		return r
 	}
-	return Ruling{Outcome: Ask, Risk: tools.High, Needs: p.Default, Personal: true, Why: fmt.Sprintf("%s is used up: at most %d in %s", r.Needs.Rule, r.Budget.Count, r.Budget.Within)}
+	why := "people are asked after all"
+	if b := r.Budget; b != nil {
+		why = fmt.Sprintf("%s is used up: at most %d in %s", r.Needs.Rule, b.Count, b.Within)
+	}
+	return r.asking(why)
 }
 
 func (p *Policy) mayAsk(q Question) (string, bool) {
+	switch s := q.Asker.Standing; s {
+	case Member, Service:
+	case "":
+		return "whoever asked is not known any more, so nothing is done in their name", false
+	default:
+		return fmt.Sprintf("the person who asked is not a full member of this workspace any more (%s), so nothing is done in their name", s), false
+	}
 	if len(q.Spec.Channels) > 0 && !slices.Contains(q.Spec.Channels, q.Channel) {
 		return fmt.Sprintf("%s may not be used in this channel", q.Spec.Name), false
 	}
@@ -215,7 +254,11 @@ type Refusal struct {
 func (r Requirement) MayDecide(who Person, requesters []Actor) *Refusal {
 	switch who.Standing {
 	case Member:
-	case Guest, Outsider, Bot, Deactivated:
+	case Guest:
+		if !who.Has(r.Approvers) { // only one that the configuration names by id has any
+			return &Refusal{Code: string(Guest)}
+		}
+	case Outsider, Bot, Deactivated:
 		return &Refusal{Code: string(who.Standing)}
 	default:
 		return &Refusal{Code: string(Outsider)}
@@ -225,7 +268,7 @@ func (r Requirement) MayDecide(who Person, requesters []Actor) *Refusal {
 			return &Refusal{Code: "not_approver", Role: list(roles)}
 		}
 	}
-	if !r.SelfApproval && slices.Contains(requesters, who.Actor) {
+	if !r.SelfApproval && slices.ContainsFunc(requesters, who.Same) {
 		return &Refusal{Code: "requester"}
 	}
 	return nil
@@ -295,7 +338,7 @@ func implies(these, those []string) bool {
 // Covers says that a is at least as strict as b in everything that people were shown.
 func Covers(a, b Requirement) bool {
 	j := Stricter(a, b)
-	return j.Quorum == a.Quorum && slices.Equal(j.Approvers, a.Approvers) && len(j.Also) == len(a.Also) &&
+	return j.Quorum == a.Quorum && j.Confirm == a.Confirm && slices.Equal(j.Approvers, a.Approvers) && len(j.Also) == len(a.Also) &&
 		j.SelfApproval == a.SelfApproval && j.EditApproves == a.EditApproves && j.Batch == a.Batch && j.StepUp == a.StepUp && len(j.Escalate) == len(a.Escalate) && len(j.BreakGlass) == len(a.BreakGlass)
 }
 

@@ -52,7 +52,12 @@ func TestJudge(t *testing.T) {
 		{"by role", []Rule{{Name: "rules[0]", When: "'manager' in roles", Risk: tools.High}}, Question{Spec: look, Asker: mgr}, Ask, tools.High, 1, "rules[0]"},
 		{"by what was read", []Rule{{Name: "rules[0]", When: "run.read.exists(s, s.startsWith('shop'))", Risk: tools.High}}, Question{Spec: look, Asker: ana, Read: []string{"shop.orders"}}, Ask, tools.High, 1, "rules[0]"},
 		{"egress after a private read", nil, Question{Spec: tools.Spec{Name: "post", Risk: tools.Medium, Effects: true, Egress: true}, Asker: ana, Read: []string{"crm"}}, Ask, tools.High, 1, "crm"},
-		{"egress that a rule names", []Rule{{Name: "rules[0]", Tool: "post"}}, Question{Spec: tools.Spec{Name: "post", Risk: tools.Medium, Effects: true, Egress: true}, Asker: ana, Read: []string{"crm"}}, Run, tools.Medium, 0, "rules[0]"},
+		{"egress of which a rule names the tool alone", []Rule{{Name: "rules[0]", Tool: "post", Quorum: 2}}, Question{Spec: tools.Spec{Name: "post", Risk: tools.Medium, Effects: true, Egress: true}, Asker: ana, Read: []string{"crm"}}, Ask, tools.High, 2, "crm"},
+		{"egress of which a rule names the tool and the source", []Rule{{Name: "rules[0]", Tool: "post", When: "run.read == ['crm']"}}, Question{Spec: tools.Spec{Name: "post", Risk: tools.Medium, Effects: true, Egress: true}, Asker: ana, Read: []string{"crm"}}, Run, tools.Medium, 0, "rules[0]"},
+		{"egress that a rule lowers, above one that denies it", []Rule{{Name: "rules[0]", Tool: "refund", Risk: tools.Low, AtMost: &AtMost{Count: 5, Within: time.Hour}}, {Name: "rules[1]", Tool: "refund", Deny: "not on Sundays"}}, Question{Spec: tools.Spec{Name: "refund", Risk: tools.Medium, Effects: true, Egress: true}, Asker: ana, Read: []string{"crm"}}, Deny, tools.High, 0, "not on Sundays"},
+		{"egress that a rule lowers, above one that asks for more", []Rule{{Name: "rules[0]", Tool: "refund", Risk: tools.Low, AtMost: &AtMost{Count: 5, Within: time.Hour}}, {Name: "rules[1]", Tool: "refund", Quorum: 2}}, Question{Spec: tools.Spec{Name: "refund", Risk: tools.Medium, Effects: true, Egress: true}, Asker: ana, Read: []string{"crm"}}, Ask, tools.High, 2, "crm"},
+		{"a number that no double holds, and a deny", []Rule{{Name: "rules[0]", Tool: "look", Deny: "not today"}}, Question{Spec: look, Args: json.RawMessage(`{"n":` + "1" + strings.Repeat("0", 309) + `}`), Asker: ana}, Deny, tools.High, 0, "not today"},
+		{"the same and a quorum", []Rule{{Name: "rules[0]", Tool: "look", Quorum: 2}}, Question{Spec: look, Args: json.RawMessage(`{"n":` + "1" + strings.Repeat("0", 309) + `}`), Asker: ana}, Ask, tools.High, 2, "cannot be evaluated"},
 		{"role needed to ask", nil, Question{Spec: tools.Spec{Name: "x", Roles: []string{"manager"}}, Asker: ana}, NotAllowed, "", 0, "manager"},
 		{"role by channel lets ask", nil, Question{Spec: tools.Spec{Name: "x", Risk: tools.Low, Roles: []string{"support"}}, Asker: ana, Channel: "C1"}, Run, tools.Low, 0, "own risk"},
 		{"tool of another channel", nil, Question{Spec: tools.Spec{Name: "x", Channels: []string{"C2"}}, Asker: ana, Channel: "C1"}, NotAllowed, "", 0, "channel"},
@@ -77,7 +82,7 @@ func TestBudgetOfALoweredRisk(t *testing.T) {
 	if b == nil || b.Amount != 12.5 || b.Count != 5 || b.Limit != 100 || !strings.Contains(b.Key, "U1") {
 		t.Fatalf("budget %+v", b)
 	}
-	if r := p.WithoutBudget(q, p.Judge(q)); r.Outcome != Ask || r.Risk != tools.High {
+	if r := p.Judge(q).AfterAll(); r.Outcome != Ask || r.Risk != tools.High {
 		t.Errorf("used up: %+v", r)
 	}
 	q.Args = json.RawMessage(`{"amount":-5}`)
@@ -119,8 +124,12 @@ func TestMayDecide(t *testing.T) {
 		{"manager", standard, as(Member, "manager"), []Actor{{"T1", "U1"}}, ""},
 		{"no role", standard, as(Member), nil, "not_approver"},
 		{"requester", standard, as(Member, "manager"), []Actor{{"T1", "U9"}}, "requester"},
+		{"requester from another workspace", standard, as(Member, "manager"), []Actor{{"T2", "U9"}}, "requester"},
 		{"requester where allowed", self, as(Member, "manager"), []Actor{{"T1", "U9"}}, ""},
-		{"guest", standard, as(Guest, "manager"), nil, "guest"},
+		{"guest", standard, as(Guest), nil, "guest"},
+		{"guest with another role", standard, as(Guest, "support"), nil, "guest"},
+		{"named guest", standard, as(Guest, "manager"), nil, ""},
+		{"named guest who asked", standard, as(Guest, "manager"), []Actor{{"T1", "U9"}}, "requester"},
 		{"outsider", standard, as(Outsider, "manager"), nil, "outsider"},
 		{"bot", standard, as(Bot, "manager"), nil, "bot"},
 		{"deactivated", standard, as(Deactivated, "manager"), nil, "deactivated"},

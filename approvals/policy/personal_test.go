@@ -37,7 +37,7 @@ func TestPersonalRulings(t *testing.T) {
 		}
 	}
 	small := Question{Spec: refund, Args: json.RawMessage(`{"amount":5}`), Asker: ana}
-	if r := p.WithoutBudget(small, p.Judge(small)); !r.Personal {
+	if r := p.Judge(small).AfterAll(); !r.Personal {
 		t.Error("a budget that is used up leaves room for a standing grant")
 	}
 }

@@ -15,6 +15,10 @@ type Actor struct {
 	User string
 }
 
+// Same says whether two may be one person. In all workspaces of an organisation people
+// keep their id, so the id alone answers wherever two would be more than one.
+func (a Actor) Same(b Actor) bool { return a.User == b.User }
+
 // Zero says that there is nobody.
 func (a Actor) Zero() bool { return a.User == "" }
 
@@ -38,7 +42,7 @@ type Person struct {
 	Locale   string // "en-US", "zh-CN"
 	Zone     string // IANA name of the person's time zone
 	Standing Standing
-	Roles    []string   // of the configuration, by user id and usergroup
+	Roles    []string   // of the configuration, by user id and usergroup; of a guest by user id alone
 	Most     tools.Risk // the highest risk of a tool that they may ask for; empty: any
 }
 

@@ -58,7 +58,7 @@ type compiled struct {
 // costLimit bounds the work of one condition, in CEL's own units.
 const costLimit = 100_000
 
-// NewRules compiles rules. The error names the rule and what is wrong with it.
+// NewRules compiles rules. The error is a RuleErrors when conditions are wrong.
 func NewRules(rules []Rule) (*Rules, error) {
 	env, err := cel.NewEnv(
 		cel.Variable("tool", cel.StringType), cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
@@ -70,19 +70,23 @@ func NewRules(rules []Rule) (*Rules, error) {
 		return nil, fmt.Errorf("rules: %w", err)
 	}
 	out := &Rules{env: env}
+	var wrong RuleErrors
 	for _, r := range rules {
 		c := compiled{Rule: r}
 		if r.When != "" {
 			if c.when, err = out.compile(r.When, cel.BoolType, &c.reads); err != nil {
-				return nil, fmt.Errorf("%s.when: %w", r.Name, err)
+				wrong = append(wrong, RuleError{r.Name + ".when", err.Error()})
 			}
 		}
 		if r.AtMost != nil && r.AtMost.Sum != "" {
 			if c.sum, err = out.compile(r.AtMost.Sum, nil, &c.reads); err != nil {
-				return nil, fmt.Errorf("%s.at_most.sum: %w", r.Name, err)
+				wrong = append(wrong, RuleError{r.Name + ".at_most.sum", err.Error()})
 			}
 		}
 		out.list = append(out.list, c)
+	}
+	if wrong != nil {
+		return nil, wrong
 	}
 	return out, nil
 }
@@ -90,7 +94,7 @@ func NewRules(rules []Rule) (*Rules, error) {
 func (r *Rules) compile(text string, want *cel.Type, reads *reading) (cel.Program, error) {
 	ast, issues := r.env.Compile(text)
 	if issues.Err() != nil {
-		return nil, issues.Err()
+		return nil, sayIssues(issues)
 	}
 	if want != nil && !ast.OutputType().IsExactType(want) && !ast.OutputType().IsExactType(cel.DynType) {
 		return nil, fmt.Errorf("it gives a %s, not a %s", ast.OutputType(), want)

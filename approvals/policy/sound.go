@@ -16,6 +16,7 @@ import (
 type reading struct {
 	names []string
 	whole bool // something else than args.NAME: a computed name, all of them
+	run   bool // what the run has read
 }
 
 func (r *reading) add(a *cel.Ast) {
@@ -23,8 +24,11 @@ func (r *reading) add(a *cel.Ast) {
 	ast.PreOrderVisit(a.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.IdentKind:
-			if e.AsIdent() == "args" {
+			switch e.AsIdent() {
+			case "args":
 				idents++
+			case "run":
+				r.run = true
 			}
 		case ast.SelectKind:
 			of := e.AsSelect().Operand()
@@ -41,11 +45,15 @@ func (r *reading) add(a *cel.Ast) {
 // does not exist, or a lowered risk that depends on what the model may leave out or
 // write in another form. Loose names tools that may come later.
 func (r *Rules) Unsound(registry *tools.Registry, loose func(tool string) bool) error {
+	var wrong RuleErrors
 	for i := range r.list {
 		c := &r.list[i]
 		if err := c.unsound(registry, loose); err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
+			wrong = append(wrong, RuleError{c.Name, err.Error()})
 		}
+	}
+	if wrong != nil {
+		return wrong
 	}
 	return nil
 }

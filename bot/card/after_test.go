@@ -1,6 +1,8 @@
 package card_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,5 +86,46 @@ func TestCardsBesideCards(t *testing.T) {
 			acceptedModal(t, v)
 			golden(t, "modal-"+name+"."+lang, v)
 		}
+	}
+}
+
+// A Home that cannot list everything says how much more there is and where it stands,
+// and stays within Slack's limits.
+func TestHomeSaysHowMuchMoreThereIs(t *testing.T) {
+	t.Parallel()
+	r := renderer(t)
+	h := card.Home{Reader: ben}
+	another := func(c *decisions.Case, n int) decisions.Case {
+		c.Approval.ID = fmt.Sprintf("a%d", n)
+		for i := range c.Approval.Grants {
+			c.Approval.Grants[i].ID = fmt.Sprintf("g%d-%d", n, i)
+		}
+		return *c
+	}
+	run := works(t)["answered"].Run
+	for i := range 30 {
+		h.Waiting, h.Runs = append(h.Waiting, another(refund(t), i)), append(h.Runs, run)
+	}
+	for i := range 9 {
+		h.Reviews, h.Granting = append(h.Reviews, another(alone(t), i)), append(h.Granting, another(granting(t), i))
+	}
+	for lang, want := range map[string]string{"en": "and %s more; whoever runs me sees all of them with `countersign %s`", "zh": "另有 %s 项；运维人员可用 `countersign %s` 查看全部"} {
+		for partial, plus := range map[bool]string{false: "", true: "+"} {
+			h.Partial = partial
+			v := r.Home(h, where(lang))
+			if err := card.CheckHome(v); err != nil {
+				t.Error(err)
+			}
+			shown := string(marshal(t, v.Blocks))
+			for command, n := range map[string]string{"approvals list": "10", "approvals reviews": "3", "grants list": "3"} {
+				if !strings.Contains(shown, fmt.Sprintf(want, n+plus, command)) {
+					t.Errorf("%s: not said of %s", lang, command)
+				}
+			}
+		}
+	}
+	links := make([]string, 20)
+	if m := r.Pending("en", card.Home{Waiting: h.Waiting}, links); !strings.Contains(string(marshal(t, m.Blocks)), "and 10 more") {
+		t.Error("the list of what waits does not say how much more there is")
 	}
 }

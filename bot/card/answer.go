@@ -80,10 +80,10 @@ func (p pen) canned(r *agent.Run) (Message, bool) {
 	return m, true
 }
 
-// trouble is the sentence for a kind of trouble with the model.
+// trouble is the sentence for a kind of trouble with the model, or with Slack.
 func trouble(kind string) string {
 	switch kind {
-	case "quota", "overflow", "bad_request", "config", "malformed":
+	case "unknown_asker", "quota", "overflow", "bad_request", "config", "malformed":
 		return "error." + kind
 	}
 	return "error.overloaded"
@@ -149,7 +149,7 @@ func (p pen) changed(w *agent.Work, at Where) []slack.RichTextElement {
 }
 
 func (p pen) change(s *agent.Step, at Where) []slack.RichTextSectionElement {
-	what := p.sentence(s.Effect, 200)
+	what := p.sentence(p.l.Effect(s.Effect), 200)
 	if what == "" || p.r.private(s.Tool, s) {
 		what = p.toolName(s.Tool)
 	}

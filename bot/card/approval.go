@@ -14,7 +14,7 @@ import (
 func (r *Renderer) Approval(c *decisions.Case, w Where) Message {
 	p, a := r.pen(w.Lang), &c.Approval
 	m := Message{
-		Text: p.say("card.text."+string(a.State), "tool", p.toolName(a.Tool)),
+		Text: p.say("card.text."+ended(c), "tool", p.toolName(a.Tool)),
 		Meta: Meta{Subject: approvals.CardSubject(a.ID, a.Channel), Run: a.Run, Approval: a.ID, Revision: a.Revision, Step: a.Step, Digest: a.Current().Digest},
 	}
 	m.Text = slacktext.TruncateEscaped(m.Text, maxFallback)
@@ -30,9 +30,15 @@ func (r *Renderer) Approval(c *decisions.Case, w Where) Message {
 // Hides says that the card cannot show everything that is countersigned: it has
 // Show instead of Approve.
 func (r *Renderer) Hides(c *decisions.Case) bool {
-	p := r.pen("")
-	args, err := p.arguments(c.Approval.Current().Args)
-	return err != nil || c.Approval.Current().Requirement.StepUp != "" || r.Guarded(c) || !fits(args) || !p.effectFits(c.Approval.Current().Preview)
+	now := c.Approval.Current()
+	return r.HidesArguments(c) || now.Requirement.StepUp != "" || !r.pen("").effectFits(now.Preview)
+}
+
+// HidesArguments says that the card does not show all arguments: an edit, which approves
+// what its author left as it was, too, takes that they opened everything.
+func (r *Renderer) HidesArguments(c *decisions.Case) bool {
+	args, err := r.pen("").arguments(c.Approval.Current().Args)
+	return err != nil || r.Guarded(c) || !fits(args)
 }
 
 // Guarded says that the values are for people who may decide alone: the tool is
@@ -123,7 +129,11 @@ func (p pen) again(c *decisions.Case) []slack.Block {
 	if c.Approval.Why == "" {
 		return nil
 	}
-	return rich(line(bold(p.say("card.again")), text(" "+p.sentence(c.Approval.Why, maxReason))))
+	out := rich(line(bold(p.say("card.again")), text(" "+p.sentence(c.Approval.Why, maxReason))))
+	if n := len(c.Approval.Shapers); n > 0 {
+		out = append(out, note(p.say("card.shaped", "who", person(c.Approval.Shapers[n-1]))))
+	}
+	return out
 }
 
 // call is every argument exactly as it will run.
@@ -172,7 +182,7 @@ func (p pen) effect(v *tools.Preview) []slack.Block {
 	}
 	out := []slack.RichTextElement{line(bold(p.say("card.effect")), text(" "+p.effectSummary(v)))}
 	if v.Untried != "" {
-		out = append(out, line(text("⚠️ "+p.sentence(v.Untried, maxReason))))
+		out = append(out, line(text("⚠️ "+p.sentence(p.untried(v), maxReason))))
 	}
 	if v.Detail != "" {
 		shown, cut := cutLines(p.detail(v), maxEffect, maxEffectLines)
@@ -184,6 +194,14 @@ func (p pen) effect(v *tools.Preview) []slack.Block {
 		}
 	}
 	return rich(out...)
+}
+
+// untried is why the effect is not shown, in the reader's words where they are ours.
+func (p pen) untried(v *tools.Preview) string {
+	if v.Untried == tools.TriedTooOften {
+		return p.say("card.effect.often")
+	}
+	return v.Untried
 }
 
 func (p pen) effectSummary(v *tools.Preview) string {
@@ -308,10 +326,19 @@ func (p pen) buttons(c *decisions.Case, hides bool) slack.Block {
 	if c.Fixed() {
 		row = []slack.BlockElement{first, reject, claim}
 	}
+	row = append(row, p.extend(a)...)
 	if len(a.Current().Requirement.BreakGlass) > 0 {
 		row = append(row, button("glass_break", p.say("button.glass"), value).WithStyle(slack.StyleDanger))
 	}
 	return actions("decide", row...)
+}
+
+// extend offers more time once the end was announced, and while there is any.
+func (p pen) extend(a *approvals.Approval) []slack.BlockElement {
+	if a.Reminded == 0 || !a.Later(a.ExpiresAt).After(a.ExpiresAt) {
+		return nil
+	}
+	return []slack.BlockElement{button("approval_extend", p.say("button.extend"), value(a))}
 }
 
 func (p pen) confirm(key string) *slack.ConfirmationBlockObject {

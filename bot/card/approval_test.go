@@ -297,3 +297,20 @@ func TestCheckRefuses(t *testing.T) {
 		t.Error("an empty private value is taken")
 	}
 }
+
+// Why an effect was not looked at is said on the card and in the form, in the reader's words.
+func TestAnEffectNotLookedAtIsSaidInTheReadersWords(t *testing.T) {
+	t.Parallel()
+	r := renderer(t)
+	c := opened(t, "refund", `{"amount":20}`, preview(&tools.Preview{Untried: tools.TriedTooOften}))
+	for lang, want := range map[string]string{"en": "The effect was not looked at: that was done too often for the person who asked", "zh": "未预览执行效果"} {
+		m := r.Approval(c, where(lang))
+		accepted(t, m)
+		v, fits := r.ShowModal(c, lang)
+		for where, drawn := range map[string]any{"card": m.Blocks, "form": v} {
+			if raw := string(marshal(t, drawn)); !fits || !strings.Contains(raw, want) || lang == "zh" && strings.Contains(raw, tools.TriedTooOften) {
+				t.Errorf("%s in %s: %s", where, lang, raw)
+			}
+		}
+	}
+}

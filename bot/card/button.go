@@ -15,7 +15,7 @@ var ErrButton = errors.New("not a value of ours")
 // an authority.
 type Button struct {
 	Approval string `json:"a,omitempty"`
-	Revision int    `json:"r,omitempty"`
+	Revision int    `json:"r,omitempty"` // of the approval; of a question about an outcome: the attempt
 	Digest   string `json:"d,omitempty"`
 	Run      string `json:"n,omitempty"`
 	Step     int    `json:"s,omitempty"`

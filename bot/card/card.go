@@ -72,6 +72,7 @@ type Where struct {
 	OnlyAsker bool                      // nobody but the asker holds a role that may approve
 	Gone      []policy.Actor            // who hold one and are not in the workspace any more
 	Results   []Result                  // of the run's steps, for who may see them
+	Alone     bool                      // it is shown to its reader alone, not in the thread
 	Hush      bool                      // the run had read something private by then: the model's words stay out of the channel
 	Approvers map[string][]policy.Actor // by approval id: whose approval let the call run
 }

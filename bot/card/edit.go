@@ -66,7 +66,7 @@ func (p pen) hint(f *field) string {
 	if f.widget == jsonWidget {
 		said = joined(said, p.say("edit.json.hint"))
 	}
-	if len(f.current) > 0 && f.widget == textWidget && len(slacktext.Inspect(initial(textWidget, f.current))) > 0 {
+	if len(f.current) > 0 && (f.widget == textWidget || f.widget == jsonWidget) && len(slacktext.Inspect(initial(textWidget, f.current))) > 0 {
 		said = joined(said, p.say("edit.hidden.hint"))
 	}
 	return said

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"countersign/bot/slacktext"
@@ -34,7 +35,7 @@ type field struct {
 	name        string
 	description string
 	widget      widget
-	required    bool
+	required    bool // it cannot be left out: the schema wants it, or would fill it in
 	integer     bool
 	long        bool              // the text gets several lines
 	choices     []json.RawMessage // of a choice
@@ -49,6 +50,7 @@ type property struct {
 	Format      string            `json:"format"`
 	Description string            `json:"description"`
 	MaxLength   *int              `json:"maxLength"`
+	Default     json.RawMessage   `json:"default"`
 }
 
 type objectSchema struct {
@@ -86,6 +88,7 @@ func (p pen) fields(tool string, args json.RawMessage) ([]field, bool) {
 		if !ok || len(out) == maxFields {
 			return nil, false
 		}
+		f.required = len(prop.Default) > 0 && f.current != nil
 		for _, r := range schema.Required {
 			f.required = f.required || r == m.name
 		}
@@ -249,9 +252,25 @@ func initial(w widget, current json.RawMessage) string {
 	}
 	var pretty bytes.Buffer
 	if w == jsonWidget && json.Indent(&pretty, current, "", "  ") == nil {
-		return pretty.String()
+		return spelled(pretty.String())
 	}
 	return string(current)
+}
+
+// spelled is JSON of the same value in which what cannot be seen is written as an escape.
+func spelled(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		within := "x" + string(r) + "x"
+		if r < utf8.RuneSelf || slacktext.Draw(within) == within {
+			out.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&out, `\u%04x`, unit)
+		}
+	}
+	return out.String()
 }
 
 // blockID names the input of a part of an argument; the first part is the argument's.

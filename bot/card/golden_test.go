@@ -60,6 +60,8 @@ func golden(t *testing.T, name string, v any) {
 func cards(t testing.TB) map[string]*decisions.Case {
 	lapsed := decided(refund(t), approvals.Lapsed, approvals.Approve, ben, "")
 	lapsed.Step.Approval = "a2"
+	superseded := settled(refund(t), approvals.Superseded)
+	superseded.Step.Approval = "a2"
 	again := refund(t)
 	again.Approval.Again, again.Approval.Why = "a0", `the effect changed: shown was "3 rows", now it is "3,000 rows"`
 	half := opened(t, "refund", `{"amount":1500,"order_id":"1042"}`, quorum(2))
@@ -89,7 +91,8 @@ func cards(t testing.TB) map[string]*decisions.Case {
 		"answered":         decided(refund(t), approvals.Answered, approvals.Respond, ben, "It was refunded yesterday."),
 		"expired":          decided(refund(t), approvals.Expired, approvals.Expire, policy.Actor{}, ""),
 		"cancelled":        settled(refund(t), approvals.Cancelled),
-		"superseded":       settled(refund(t), approvals.Superseded),
+		"superseded":       superseded,
+		"withdrawn":        settled(refund(t), approvals.Superseded),
 		"lapsed":           lapsed,
 		"redeemed-running": ran(refund(t), agent.StepExecuting, ""),
 		"redeemed-done":    ran(refund(t), agent.StepSucceeded, "POST /orders/1042/refund: 200 OK"),
@@ -335,7 +338,7 @@ func TestRefusals(t *testing.T) {
 		}{
 			{"unknown", "", nil}, {"settled", "redeemed", c["redeemed-done"]}, {"settled", "approved", c["approved"]}, {"settled", "rejected", c["rejected"]},
 			{"settled", "answered", c["answered"]}, {"settled", "expired", c["expired"]}, {"settled", "expired", c["pending"]}, {"settled", "cancelled", c["cancelled"]},
-			{"settled", "superseded", c["superseded"]}, {"settled", "lapsed", c["lapsed"]}, {"settled", "succeeded", nil}, {"settled", "uncertain", nil}, {"settled", "", nil},
+			{"settled", "superseded", c["superseded"]}, {"settled", "superseded", c["withdrawn"]}, {"superseded", "", c["superseded"]}, {"withdrawn", "denied: not `here` <!here>", c["withdrawn"]}, {"settled", "lapsed", c["lapsed"]}, {"settled", "succeeded", nil}, {"settled", "uncertain", nil}, {"settled", "", nil},
 			{"not_approver", "manager or finance", c["pending"]}, {"bad_edit", "invalid at /amount: it is `-1` <!here>", c["pending"]}, {"requester", "", c["pending"]},
 			{"no_such_code", "", nil},
 		} {

@@ -58,16 +58,17 @@ func (r *Renderer) Sentence(said string) Message {
 }
 
 // Pending lists what waits for a person, each with until when and a link to its
-// request. links are those of the cases, "" where none is known.
-func (r *Renderer) Pending(lang string, waiting []decisions.Case, links []string) Message {
+// request. links are those of the cases that are listed, "" where none is known.
+func (r *Renderer) Pending(lang string, h Home, links []string) Message {
 	p := r.pen(lang)
 	m := Message{Text: p.say("pending.some"), Blocks: []slack.Block{section(p.say("pending.some"))}}
-	for i := range waiting {
-		c := &waiting[i]
+	for i := range links {
+		c := &h.Waiting[i]
 		said := "• " + code(c.Approval.Tool) + " · " + person(c.Run.Asker) + " · " + p.say("card.expires", "when", moment(c.Approval.ExpiresAt)) +
 			" · " + p.place(c, Where{Link: links[i]})
 		m.Blocks = append(m.Blocks, section(said))
 	}
+	m.Blocks = append(m.Blocks, p.homeMore(len(h.Waiting)-len(links), h.Partial, "countersign approvals list")...)
 	return m
 }
 
@@ -82,8 +83,8 @@ func firstSentence(s string) string {
 
 // How much a Home tab lists.
 const (
-	mostWaiting = 25
-	mostRuns    = 15
+	mostWaiting = 20
+	mostRuns    = 14
 	mostAfter   = 6 // reviews, and grants: of each
 )
 
@@ -94,6 +95,7 @@ type Home struct {
 	Reviews  []decisions.Case // that others gave alone and they may look at
 	Granting []decisions.Case // with an open standing grant of theirs
 	Runs     []agent.Run
+	Partial  bool // there may be more than these lists hold
 }
 
 // Home draws a person's Home tab: what waits for them, what they let through, and their runs.
@@ -107,8 +109,9 @@ func (r *Renderer) Home(h Home, at Where) slack.HomeTabViewRequest {
 	for i := range waiting[:min(len(waiting), mostWaiting)] {
 		out = append(out, p.homeCase(&waiting[i])...)
 	}
-	out = append(out, p.homeReviews(h.Reviews)...)
-	out = append(out, p.homeGrants(h.Granting, h.Reader)...)
+	out = append(out, p.homeMore(len(waiting)-mostWaiting, h.Partial, "countersign approvals list")...)
+	out = append(out, p.homeReviews(h)...)
+	out = append(out, p.homeGrants(h)...)
 	out = append(out, slack.NewHeaderBlock(plain(p.say("home.runs"), maxHeading)))
 	if len(runs) == 0 {
 		out = append(out, note(p.say("home.noruns")))
@@ -132,8 +135,21 @@ func (p pen) homeCase(c *decisions.Case) []slack.Block {
 		button("approval_reject", p.say("button.reject"), value).WithStyle(slack.StyleDanger))}
 }
 
+// homeMore says how many more there are than a list shows, and where all of them stand.
+func (p pen) homeMore(n int, partial bool, command string) []slack.Block {
+	if n <= 0 {
+		return nil
+	}
+	count := grouped(n)
+	if partial {
+		count += "+"
+	}
+	return []slack.Block{note(p.say("home.more", "n", count, "command", code(command)))}
+}
+
 // homeReviews are what others approved alone, for the person's look.
-func (p pen) homeReviews(reviews []decisions.Case) []slack.Block {
+func (p pen) homeReviews(h Home) []slack.Block {
+	reviews := h.Reviews
 	if len(reviews) == 0 {
 		return nil
 	}
@@ -143,25 +159,29 @@ func (p pen) homeReviews(reviews []decisions.Case) []slack.Block {
 		out = append(out, section(p.say("review.title", "who", person(a.Review.Actor), "tool", code(a.Tool), "risk", p.risk(a.Risk), "when", moment(a.Review.OpenedAt))),
 			p.reviewButtons("review-"+slacktext.Truncate(a.ID, 200), a))
 	}
-	return out
+	return append(out, p.homeMore(len(reviews)-mostAfter, h.Partial, "countersign approvals reviews")...)
 }
 
 // homeGrants are the open standing grants that the person gave.
-func (p pen) homeGrants(granting []decisions.Case, giver policy.Actor) []slack.Block {
+func (p pen) homeGrants(h Home) []slack.Block {
 	var out []slack.Block
-	for i := range granting {
-		a := &granting[i].Approval
+	n := 0
+	for i := range h.Granting {
+		a := &h.Granting[i].Approval
 		for k := range a.Grants {
 			g := &a.Grants[k]
-			if g.State != approvals.GrantOpen || g.Giver != giver || len(out) >= 2*mostAfter {
+			if g.State != approvals.GrantOpen || g.Giver != h.Reader {
 				continue
 			}
-			out = append(out, section(p.title(&granting[i])+"\n"+p.granted(g)), p.revokeButton("grant-"+g.ID, a, g))
+			if n++; n <= mostAfter {
+				out = append(out, section(p.title(&h.Granting[i])+"\n"+p.granted(g)), p.revokeButton("grant-"+g.ID, a, g))
+			}
 		}
 	}
-	if len(out) == 0 {
+	if n == 0 {
 		return nil
 	}
+	out = append(out, p.homeMore(n-mostAfter, h.Partial, "countersign grants list")...)
 	return append([]slack.Block{slack.NewHeaderBlock(plain(p.say("home.grants"), maxHeading))}, out...)
 }
 

@@ -46,9 +46,9 @@ func (r *Renderer) Told(c *decisions.Case, who policy.Actor, w Where) (Message, 
 // No value of the call is in it: the card has them.
 func (r *Renderer) Asked(c *decisions.Case, reminder bool, w Where) Message {
 	p, a := r.pen(w.Lang), &c.Approval
-	m := Message{Text: p.say("card.text."+string(a.State), "tool", p.toolName(a.Tool)), Meta: Meta{Run: a.Run, Approval: a.ID, Revision: a.Revision}}
+	m := Message{Text: p.say("card.text."+ended(c), "tool", p.toolName(a.Tool)), Meta: Meta{Run: a.Run, Approval: a.ID, Revision: a.Revision}}
 	if a.State != approvals.Pending {
-		m.Blocks = []slack.Block{section(p.say("card.title."+string(a.State), "tool", code(a.Tool), "risk", p.risk(a.Risk))), note(p.place(c, w))}
+		m.Blocks = []slack.Block{section(p.say("card.title."+ended(c), "tool", code(a.Tool), "risk", p.risk(a.Risk))), note(p.place(c, w))}
 		return m
 	}
 	said := p.title(c)
@@ -59,8 +59,8 @@ func (r *Renderer) Asked(c *decisions.Case, reminder bool, w Where) Message {
 	if a.Claimed(w.Now) {
 		said += "\n" + p.say("card.claimed", "who", person(a.Claimer), "when", moment(a.ClaimUntil))
 	}
-	m.Blocks = []slack.Block{section(said), note(p.place(c, w)), actions("asked",
-		button("approval_show", p.say("button.show"), value(a)).WithStyle(slack.StylePrimary), button("approval_claim", p.say("button.claim"), value(a)))}
+	row := []slack.BlockElement{button("approval_show", p.say("button.show"), value(a)).WithStyle(slack.StylePrimary), button("approval_claim", p.say("button.claim"), value(a))}
+	m.Blocks = []slack.Block{section(said), note(p.place(c, w)), actions("asked", append(row, p.extend(a)...)...)}
 	return m
 }
 
@@ -72,10 +72,18 @@ func (r *Renderer) Locked(lang string) Message {
 
 // place is where the card is.
 func (p pen) place(c *decisions.Case, w Where) string {
-	if strings.HasPrefix(w.Link, "https://") || strings.HasPrefix(w.Link, "http://") {
-		return p.say("place.link", "link", "<"+strings.NewReplacer("<", "", ">", "", "|", "").Replace(w.Link)+"|"+p.say("place.card")+">", "channel", channel(c.Run.Channel))
+	if link, ok := linked(w.Link, p.say("place.card")); ok {
+		return p.say("place.link", "link", link, "channel", channel(c.Run.Channel))
 	}
 	return p.say("place", "channel", channel(c.Run.Channel))
+}
+
+// linked puts an address behind a label, which stands alone where there is none.
+func linked(address, label string) (text string, ok bool) {
+	if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
+		return label, false
+	}
+	return "<" + strings.NewReplacer("<", "", ">", "", "|", "").Replace(address) + "|" + label + ">", true
 }
 
 // value is what every button about an approval carries.

@@ -19,7 +19,7 @@ func (r *Renderer) Question(w *agent.Work, step int, at Where) Message {
 		m.Text = p.say("question.gone")
 		m.Blocks = []slack.Block{section(m.Text)}
 	case s.Question != "":
-		m.Text, m.Blocks = p.question(w, s)
+		m.Text, m.Blocks = p.question(w, s, at)
 	default:
 		m.Text, m.Blocks = p.uncertain(w, s, at)
 	}
@@ -35,18 +35,27 @@ func stepOf(w *agent.Work, n int) *agent.Step {
 	return nil
 }
 
-func (p pen) question(w *agent.Work, s *agent.Step) (string, []slack.Block) {
-	key := "question.over"
+// question asks the asker. Where the run had read something private, the thread is told
+// so, and the question itself is for the asker alone.
+func (p pen) question(w *agent.Work, s *agent.Step, at Where) (string, []slack.Block) {
+	key, hushed := "question.over", "question.over.private"
 	switch s.State {
 	case agent.StepAsking:
-		key = "question.asking"
+		key, hushed = "question.asking", "question.asking.private"
 	case agent.StepAnswered:
-		key = "question.answered"
+		key, hushed = "question.answered", "question.answered.private"
+	}
+	if at.Hush {
+		return p.say("question.text"), []slack.Block{section(p.say(hushed, "asker", person(w.Run.Asker)))}
 	}
 	out := []slack.Block{section(p.say(key, "asker", person(w.Run.Asker)))}
 	out = append(out, rich(quote(p.prose(s.Question, maxPiece)))...)
 	if s.State == agent.StepAsking {
 		how := p.say("question.how")
+		if at.Alone {
+			thread, _ := linked(at.Link, p.say("question.thread"))
+			how = p.say("question.how.private", "thread", thread, "channel", channel(w.Run.Channel))
+		}
 		if !w.Run.InputBy.IsZero() {
 			how += p.say("gap") + p.say("question.until", "when", moment(w.Run.InputBy))
 		}
@@ -84,7 +93,7 @@ func (p pen) ran(s *agent.Step) []slack.Block {
 // findings are the three ways to settle it. Running the call again is offered only
 // once the first one cannot be running any more, and while there is a run to make it.
 func (p pen) findings(w *agent.Work, s *agent.Step, at Where) []slack.Block {
-	value := Button{Run: w.Run.ID, Step: s.N}
+	value := Button{Run: w.Run.ID, Step: s.N, Revision: s.Attempts}
 	buttons := []slack.BlockElement{button("uncertain_happened", p.say("button.happened"), value)}
 	said := p.say("uncertain.who.asker", "asker", person(w.Run.Asker))
 	if a := w.Approvals[s.Approval]; a != nil {
@@ -107,7 +116,7 @@ func (p pen) found(w *agent.Work, s *agent.Step) []slack.Block {
 	switch {
 	case s.State == agent.StepExecuting:
 		key = "uncertain.rerun"
-	case s.Code == "stopped":
+	case s.Code == agent.CodeStopped:
 		key = "uncertain.stopped"
 	case s.State == agent.StepSucceeded && !reran(w, s):
 		key = "uncertain.happened"

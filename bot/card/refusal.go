@@ -26,13 +26,24 @@ func (p pen) refusal(reason, detail string, c *decisions.Case) string {
 			return p.say(reason, "who", person(policy.Actor{User: detail}))
 		}
 		return p.say("claimed.lost")
-	case "bad_edit":
+	case "bad_edit", "cannot_rerun", "withdrawn":
+		detail = p.failure(detail)
 		return p.say(reason, "detail", codeUpTo(p.mask(detail), 500))
 	}
 	if p.l.Has(reason) {
 		return p.say(reason)
 	}
 	return p.say("refused")
+}
+
+// failure reads a failure as the door tells it, "code at /pointer: message", for people.
+func (p pen) failure(said string) string {
+	head, message, ok := strings.Cut(said, ": ")
+	code, _, _ := strings.Cut(head, " at /")
+	if !ok || strings.ContainsAny(code, " \n") {
+		return said
+	}
+	return p.l.Failure(code, message)
 }
 
 // whatHappened says what became of something that was settled meanwhile: by whom
@@ -56,8 +67,10 @@ func (p pen) whatHappened(state string, c *decisions.Case) string {
 		if last != nil {
 			return p.say("settled."+state, "who", person(last.By), "when", moment(last.At))
 		}
-	case approvals.Expired, approvals.Cancelled, approvals.Superseded:
+	case approvals.Expired, approvals.Cancelled:
 		return p.say("settled." + state)
+	case approvals.Superseded:
+		return p.say("settled." + ended(c))
 	}
 	return p.say("settled")
 }

@@ -18,7 +18,7 @@ const mostDecisions = 12
 // by whom, on which arguments, and what came of it.
 func (p pen) settled(c *decisions.Case) []slack.Block {
 	a := &c.Approval
-	out := []slack.Block{section(p.say("card.title."+string(a.State), "tool", code(a.Tool), "risk", p.risk(a.Risk)))}
+	out := []slack.Block{section(p.say("card.title."+ended(c), "tool", code(a.Tool), "risk", p.risk(a.Risk)))}
 	if p.r.private(a.Tool, &c.Step) {
 		out = append(out, section(p.privately(c)))
 	} else {
@@ -29,6 +29,15 @@ func (p pen) settled(c *decisions.Case) []slack.Block {
 	}
 	out = append(out, p.verdicts(c)...)
 	return append(out, p.outcome(c)...)
+}
+
+// ended names the state of a card for people: of what a newer card would have taken the
+// place of, had the call still been possible, it says that it is not.
+func ended(c *decisions.Case) string {
+	if c.Approval.State == approvals.Superseded && c.Step.Approval == c.Approval.ID {
+		return "withdrawn"
+	}
+	return string(c.Approval.State)
 }
 
 // verdicts says who decided what and when, with the reasons that were given.
@@ -91,7 +100,7 @@ func (p pen) verdict(d approvals.Decision) string {
 func (p pen) outcome(c *decisions.Case) []slack.Block {
 	a, s := &c.Approval, &c.Step
 	if a.State != approvals.Approved && a.State != approvals.Redeemed {
-		return []slack.Block{note(p.say("card.end."+string(a.State), "when", moment(a.SettledAt)))}
+		return []slack.Block{note(p.say("card.end."+ended(c), "when", moment(a.SettledAt)))}
 	}
 	if s.Approval != a.ID { // asked about once more since
 		return []slack.Block{note(p.say("outcome.uncertain"))}
@@ -107,7 +116,7 @@ func (p pen) outcome(c *decisions.Case) []slack.Block {
 	if p.r.private(a.Tool, s) || s.Summary == "" || !s.State.Settled() {
 		return out
 	}
-	return append(out, rich(quote(p.sentence(s.Summary, maxReason)))...)
+	return append(out, rich(quote(p.cameOf(s, maxReason)))...)
 }
 
 // changes are the arguments before the last edit, who changed them and why; the

@@ -26,9 +26,21 @@ func (r *Renderer) ShowModal(c *decisions.Case, lang string) (slack.ModalViewReq
 	return v, viewFits(v)
 }
 
+// Opened is what ShowModal and its kin show of a call, as text with secrets masked: for
+// the record. The text of the form itself could not be masked any more, because there
+// long values stand broken over lines, and below their names.
+func (r *Renderer) Opened(c *decisions.Case, lang string) string {
+	blocks, _ := r.pen(lang).everything(c)
+	return Shown(blocks)
+}
+
 // shown is everything that a form shows before somebody approves, secrets included.
 func (p pen) shown(c *decisions.Case) ([]slack.Block, bool) {
 	p.bare = true
+	return p.everything(c)
+}
+
+func (p pen) everything(c *decisions.Case) ([]slack.Block, bool) {
 	whole, ok := p.whole(c)
 	if !ok {
 		return nil, false
@@ -70,7 +82,7 @@ func (p pen) wholeEffect(v *tools.Preview) []slack.Block {
 		out = append(out, line(text(piece)))
 	}
 	if v.Untried != "" {
-		for _, piece := range slacktext.Split(calm(v.Untried), maxPiece) {
+		for _, piece := range slacktext.Split(calm(p.untried(v)), maxPiece) {
 			out = append(out, line(text("⚠️ "+piece)))
 		}
 	}

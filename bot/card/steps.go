@@ -52,7 +52,7 @@ func (p pen) step(s *agent.Step, now time.Time, private bool) slack.RichTextElem
 	}
 	result := p.say("step." + string(s.State))
 	if s.State.Settled() && !private && s.Summary != "" {
-		result = p.sentence(s.Summary, 140)
+		result = p.cameOf(s, 140)
 	}
 	if running(s) && !private && s.Summary != "" {
 		result += ": " + p.sentence(s.Summary, 140)
@@ -62,6 +62,15 @@ func (p pen) step(s *agent.Step, now time.Time, private bool) slack.RichTextElem
 	}
 	parts = append(parts, text("\n      "+result))
 	return line(append(parts, p.underGrant(s)...)...)
+}
+
+// cameOf is a settled step's outcome: of what failed or was refused in the reader's words.
+func (p pen) cameOf(s *agent.Step, most int) string {
+	said := p.sentence(s.Summary, most)
+	if s.State == agent.StepSucceeded {
+		return said
+	}
+	return p.l.Failure(s.Code, said)
 }
 
 // what is a glimpse of a call's arguments.

@@ -116,6 +116,14 @@ func matched(match []int) [][2]int {
 	return spans
 }
 
+// Pieces of expressions: what stands between a name and its value, and the value. Within
+// quotation marks a value ends with them, else with the next space. Text that is quoted
+// within another text has backslashes before its quotation marks.
+const (
+	is    = `\\*["']?\s*[:=：＝]\s*`
+	given = `(?:"((?:[^"\\\n]|\\.){4,})|'((?:[^'\\\n]|\\.){4,})|\\+["']([^"'\\\n]{4,})|([^\s"'&,;}]{3,}[^\s"'&,;}\\]))`
+)
+
 // secretShapes are the shapes of well-known credentials. They prefer to mask
 // too much: people who may decide can still see the value on request. The marks are in small letters.
 var secretShapes = []struct{ marks, expr string }{
@@ -133,7 +141,7 @@ var secretShapes = []struct{ marks, expr string }{
 	// credentials, not "basic information":
 	{"bearer basic", `(?i)\b(?:bearer|basic)\s+([\w.~+/-]{4,}\d[\w.~+/=-]*|[\w.~+/-]{0,3}\d[\w.~+/=-]{5,}|[\w.~+/-]{24,}=*)`},
 	// whole headers:
-	{"authorization", `(?i)\bauthorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?([^\s"',;]{8,})`},
+	{"authorization", `(?i)\bauthorization\\*["']?\s*[:=]\s*\\*["']?(?:[a-z]+\s+)?([^\s"',;]{7,}[^\s"',;\\])`},
 	// JSON web tokens:
 	{"eyj", `\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*`},
 	// PEM keys, whole or cut:
@@ -141,9 +149,14 @@ var secretShapes = []struct{ marks, expr string }{
 	// passwords in urls:
 	{"://", `\b[a-zA-Z][\w+.-]*://[^\s/:@?#]*:([^\s/@]+)@`},
 	// named secrets:
-	{"pwd pass secret key token", `(?i)(?:\bpwd|\bpass|pass(?:word|wd|phrase)|secret|(?:api|access|private|secret)[_-]?key|(?:access|auth|refresh)[_-]?token)["']?\s*[:=]\s*["']?([^\s"'&,;}]{4,})`},
+	{"pwd pass secret key token", `(?i)(?:\bpwd|\bpass|pass(?:word|wd|phrase)|secret|(?:api|access|private|secret)[_-]?key|(?:access|auth|refresh)[_-]?token)` + is + given},
 	// tokens; short ones are counts:
-	{"token", `(?i)\btoken["']?\s*[:=]\s*["']?([^\s"'&,;}]{12,})`},
+	{"token", `(?i)\btoken` + is + `\\*["']?([^\s"'&,;}]{11,}[^\s"'&,;}\\])`},
+	// options of commands:
+	{"pass secret key token", `(?i)--[\w-]*(?:pass(?:word|wd|phrase)?|secret|api-?key|access-?key|token)(?:\s+|=)` + given},
+	// passwords in SQL, which has no sign between the name and the value:
+	{"password", `(?i)\bpassword\s+'((?:[^'\n]|''){4,})`},
+	{"identified", `(?i)\bidentified\s+(?:with\s+\S+\s+)?by\s+'((?:[^'\n]|''){4,})`},
 	// the same in Chinese:
-	{"密码 口令 密钥", `(?:密码|口令|密钥)\s*(?:[:：=]|是|为)\s*([^\s"'，。,;；]{4,})`},
+	{"密码 口令 密钥", `(?:密码|口令|密钥)\\*["'”」]?\s*(?:[:：=＝]|是|为)\s*\\*["'“「]?([^\s"'”」，。,;；]{4,})`},
 }

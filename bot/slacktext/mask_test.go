@@ -49,6 +49,15 @@ func TestMask(t *testing.T) {
 		{"fine-grained", fake("github", "_pat_0123456789abcdefghij"), "⟨masked⟩"},
 		{"gitlab", fake("glp", "at-0123456789abcdef"), "⟨masked⟩"},
 		{"header of another kind", "AUTHORIZATION=abcdefghij", "AUTHORIZATION=⟨masked⟩"},
+		{"quoted in a text", `curl -d "{\"password\": \"hunter22\", \"n\": 1}"`, `curl -d "{\"password\": \"⟨masked⟩\", \"n\": 1}"`},
+		{"quoted twice", `"{\\\"api_key\\\":\\\"hunter22\\\"}"`, `"{\\\"api_key\\\":\\\"⟨masked⟩\\\"}"`},
+		{"quotation mark at the end", `"X-Api-Key: abcd1234\" next"`, `"X-Api-Key: ⟨masked⟩\" next"`},
+		{"header in a text", `"authorization: abcdefghij\""`, `"authorization: ⟨masked⟩\""`},
+		{"several words", `{"password": "correct, horse & staple", "n": 1}`, `{"password": "⟨masked⟩", "n": 1}`},
+		{"quotation mark within", `{"password": "ab\"cd1234", "n": 1}`, `{"password": "⟨masked⟩", "n": 1}`},
+		{"option", "mysql --user ana --password hunter22 --api-key='abcd efgh' --max-tokens 5000", "mysql --user ana --password ⟨masked⟩ --api-key='⟨masked⟩' --max-tokens 5000"},
+		{"sql", "ALTER ROLE ana PASSWORD 'it''s hunter22'; CREATE USER b IDENTIFIED BY 'hunter22'", "ALTER ROLE ana PASSWORD '⟨masked⟩'; CREATE USER b IDENTIFIED BY '⟨masked⟩'"},
+		{"wide signs", "password：hunter22 “密码”＝“hunter22”", "password：⟨masked⟩ “密码”＝“⟨masked⟩”"},
 		{"empty", "", ""},
 	}
 	for _, tt := range tests {

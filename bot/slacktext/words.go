@@ -23,24 +23,18 @@ var controlWords = map[string]Word{
 	"help": Help, "帮助": Help,
 }
 
-// ControlWord returns the word that text consists of, whatever its case,
-// surrounding space and final stop or exclamation mark.
-func ControlWord(text string) Word {
-	word := strings.TrimRight(trim(text), ".!。！")
-	return controlWords[strings.ToLower(trim(word))]
+// ControlWord returns the word that text consists of; see CommandWord.
+func ControlWord(text string) Word { return controlWords[CommandWord(text)] }
+
+// CommandWord is an order as it was meant: in small letters, without the space around
+// it, the quotes in which somebody found it, a flag's dashes and a final mark, in
+// whatever typography a phone or a desktop put them.
+func CommandWord(text string) string {
+	return strings.ToLower(strings.TrimFunc(text, func(r rune) bool { return isBlank(r) || strings.ContainsRune(around, r) }))
 }
 
-// Straighten undoes the typography that phones and desktops put into commands:
-// curly quotes become straight ones, long dashes become two hyphens and short
-// dashes one. Use it on commands only, never on free text or code.
-func Straighten(s string) string {
-	return strings.NewReplacer(
-		"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "＂", `"`,
-		"‘", "'", "’", "'", "‚", "'", "‛", "'",
-		"—", "--", "–", "-", "‑", "-", "−", "-",
-		"\u00a0", " ", "\u3000", " ",
-	).Replace(s)
-}
+// around is what may stand around an order.
+const around = "\"'“”„‟＂‘’‚‛«»「」" + "-‐‑‒–—―−" + ".!。！"
 
 // trim removes space of every kind from both ends, invisible ones included:
 // pasted text brings no-break and zero-width spaces.

@@ -55,7 +55,7 @@ func (t *Transport) dial(ctx context.Context, url string) (*conn, error) {
 	c.watchdog = time.AfterFunc(t.cfg.Timing.Dead, func() { cancel(errDead) })
 	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{ //nolint:bodyclose // the library closes it, or replaces it by one that needs no closing
 		HTTPClient:     t.cfg.HTTPClient,
-		OnPingReceived: func(context.Context, []byte) bool { c.alive(); return true },
+		OnPingReceived: func(context.Context, []byte) bool { c.pinged(); return true },
 	})
 	if err != nil {
 		c.watchdog.Stop()
@@ -64,7 +64,7 @@ func (t *Transport) dial(ctx context.Context, url string) (*conn, error) {
 	}
 	ws.SetReadLimit(t.cfg.MaxMessage)
 	c.ws = ws
-	c.alive()
+	c.pinged()
 	t.add(c)
 	go c.read(life)
 	go c.write(life)
@@ -72,9 +72,15 @@ func (t *Transport) dial(ctx context.Context, url string) (*conn, error) {
 	return c, nil
 }
 
+// pinged notes a ping, the only sign that Slack still holds the connection: envelopes may
+// come from where no acknowledgement is heard any more.
+func (c *conn) pinged() {
+	c.watchdog.Reset(c.t.cfg.Timing.Dead)
+	c.alive()
+}
+
 // alive notes a frame that Slack sent on its own.
 func (c *conn) alive() {
-	c.watchdog.Reset(c.t.cfg.Timing.Dead)
 	now := c.t.cfg.Now()
 	c.t.ledger.record(func(s *Status) { s.LastFrame = now })
 }

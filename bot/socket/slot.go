@@ -20,7 +20,7 @@ func (t *Transport) keep(ctx context.Context, slot int) error {
 			if refused := t.giveUp(err); refused != nil {
 				return refused
 			}
-			sleep(ctx, t.failed(err, wait.next(0, err)))
+			t.rest(ctx, slot, err, t.failed(err, wait.next(0, err)))
 			continue
 		}
 		first = false
@@ -33,9 +33,27 @@ func (t *Transport) keep(ctx context.Context, slot int) error {
 		if refreshes(err) {
 			old = c
 		}
-		sleep(ctx, t.failed(err, wait.next(lived, err)))
+		t.rest(ctx, slot, err, t.failed(err, wait.next(lived, err)))
 	}
 	return nil
+}
+
+// rest waits for d. While no connection is left at all, and every click is lost, the
+// first slot does not wait for long; the others do, so that attempts stay few. Pauses
+// that Slack asked for, or that follow its refusal, are kept.
+func (t *Transport) rest(ctx context.Context, slot int, err error, d time.Duration) {
+	var refusal *OpenError
+	if slot > 0 || refusesSockets(err) || errors.As(err, &refusal) && (refusal.Code != "" || refusal.RetryAfter > 0) {
+		sleep(ctx, d)
+		return
+	}
+	for d > 0 {
+		some := min(d, jitter(t.cfg.Timing.Alone))
+		if !sleep(ctx, some) || t.Status().Connected == 0 {
+			return
+		}
+		d -= some
+	}
 }
 
 // waitGreeted waits for the first greeting of any slot, then for d more.

@@ -9,8 +9,8 @@ type Timing struct {
 	// Hello bounds the dial and, again, the wait for Slack's greeting.
 	// Default 15 s.
 	Hello time.Duration
-	// Dead is how long a connection may be silent. Slack pings about every
-	// 10 s, so it is never below two and a half pings. Pongs to our own pings
+	// Dead is how long a connection may be without a ping of Slack's, whatever else
+	// comes. Slack pings about every 10 s, so it is never below two and a half pings. Pongs to our own pings
 	// do not count: a server that only answers has forgotten us. Default 30 s.
 	Dead time.Duration
 	// Ping is the interval of our own pings and the time that Slack has to
@@ -36,6 +36,9 @@ type Timing struct {
 	// BackoffMin and BackoffMax bound the doubling wait after a failure.
 	// Defaults 1 s and 1 min.
 	BackoffMin, BackoffMax time.Duration
+	// Alone is the longest such wait while no connection is left. Default 5 s, which
+	// is far from Slack's limit on new connections.
+	Alone time.Duration
 	// SlowMin and SlowMax bound the doubling wait after link_disabled and
 	// too_many_websockets. Defaults 30 s and 5 min.
 	SlowMin, SlowMax time.Duration
@@ -65,6 +68,7 @@ func (t Timing) withDefaults() Timing {
 	def(&t.Stagger, 5*time.Second)
 	def(&t.BackoffMin, time.Second)
 	def(&t.BackoffMax, time.Minute)
+	def(&t.Alone, 5*time.Second)
 	def(&t.SlowMin, 30*time.Second)
 	def(&t.SlowMax, 5*time.Minute)
 	def(&t.AuthGrace, 10*time.Minute)

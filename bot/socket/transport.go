@@ -23,7 +23,8 @@ type Config struct {
 	// Connections is how many are held at the same time; 0 means 2. Slack
 	// allows ten for all replicas together.
 	Connections int
-	// Workers is how many envelopes are handled at the same time; 0 means 16.
+	// Workers is how many envelopes are handled at the same time; 0 means 64: they wait
+	// for the database most of the time, and what waits together can be stored together.
 	Workers int
 	// MaxMessage is the size in bytes of the largest accepted message; 0 means
 	// 4 MiB, room for the largest message with its link previews.
@@ -60,7 +61,7 @@ func New(cfg Config) *Transport {
 		cfg.Connections = 2
 	}
 	if cfg.Workers <= 0 {
-		cfg.Workers = 16
+		cfg.Workers = 64
 	}
 	if cfg.MaxMessage <= 0 {
 		cfg.MaxMessage = 4 << 20

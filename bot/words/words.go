@@ -22,8 +22,9 @@ type Catalogue struct{ languages map[string]Language }
 
 // Language is every sentence in one language.
 type Language struct {
-	code string
-	says map[string]string
+	code    string
+	says    map[string]string
+	effects []effect
 }
 
 // Load reads the built-in languages.
@@ -47,6 +48,11 @@ func Load() (*Catalogue, error) {
 	}
 	if len(c.languages[Fallback].says) == 0 {
 		return nil, fmt.Errorf("the language %s is missing", Fallback)
+	}
+	written := effects(c.languages[Fallback].says)
+	for code, l := range c.languages {
+		l.effects = written
+		c.languages[code] = l
 	}
 	return c, nil
 }

@@ -135,9 +135,35 @@ func TestSayFillsPlaceholdersOnce(t *testing.T) {
 	}
 }
 
+// What our own tools say they changed is said in every language, with their values as they
+// are; what others say stays as it is.
+func TestEffect(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	for said, want := range map[string]string{
+		"updated 1 row in shop.orders":                      "更新了 shop.orders 中的 1 行",
+		"deleted 3,000 rows in shop.orders":                 "删除了 shop.orders 中的 3,000 行",
+		"inserted 2 rows in shop":                           "在 shop 中插入了 2 行",
+		"ran create table in shop":                          "在 shop 中执行了 create table",
+		"ran a command in a container, which is gone":       "在容器中执行了一条命令，容器已销毁",
+		"deleted document doc_42 (A (b), {id}), restorable": "删除了文档 doc_42（A (b), {id}），可以恢复",
+		"called {tool} of crm":                              "调用了 crm 的 {tool}",
+		"paged the night shift":                             "paged the night shift",
+		"refund: POST /orders/7/refund: 200 OK":             "refund: POST /orders/7/refund: 200 OK",
+		"":                                                  "",
+	} {
+		if got := c.In("zh").Effect(said); got != want {
+			t.Errorf("%q is %q, want %q", said, got, want)
+		}
+		if got := c.In("en").Effect(said); got != said {
+			t.Errorf("%q is %q in English", said, got)
+		}
+	}
+}
+
 // families are keys that the code puts together: a prefix and what can follow it.
 func families() map[string][]string {
-	runs, steps, cards := states(agent.RunMachine.States()), states(agent.StepMachine.States()), states(approvals.Machine.States())
+	runs, steps, cards := states(agent.RunMachine.States()), states(agent.StepMachine.States()), append(states(approvals.Machine.States()), "withdrawn")
 	return map[string][]string{
 		"progress.": runs, "progress.text.": runs, "state.": runs,
 		"native.":     {"processing", "suspended"},
@@ -156,8 +182,15 @@ func families() map[string][]string {
 			"required", "unknown", "type", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 			"pattern", "format", "const", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "other",
 		},
+		"why.": {
+			"loop", "max_steps", "denied", "denied_before", "edited_before", "lapsed", "not_allowed", "unknown_tool", "invalid_arguments",
+			"too_many_open", "not_found", "ambiguous", "sql_error", "timeout", "unavailable",
+		},
+		"effect.": {
+			"inserted.one", "inserted.many", "updated.one", "updated.many", "deleted.one", "deleted.many", "statement", "command", "document", "server",
+		},
 		"type.":  {"string", "number", "integer", "boolean", "array", "object", "null"},
-		"error.": {"quota", "overflow", "bad_request", "config", "malformed"},
+		"error.": {"quota", "overflow", "bad_request", "config", "malformed", "unknown_asker"},
 	}
 }
 

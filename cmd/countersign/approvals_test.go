@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/agent"
 	"countersign/internal/apptest"
@@ -38,6 +39,43 @@ func TestDecidedOnTheCommandLine(t *testing.T) {
 			}
 			d.fails("It is settled already: redeemed.", "approvals", "decide", approval, "reject", "--by", "U0MGR", "--yes")
 		})
+	}
+}
+
+// Slack row 28: somebody decides on the command line while another one fills a form in:
+// the card says so, wherever it stands, and the form that comes too late decides nothing
+// and gives back what was typed.
+func TestDecidedElsewhereWhileAFormIsOpen(t *testing.T) {
+	t.Parallel()
+	for _, verdict := range []string{"approve", "reject"} {
+		for _, database := range []string{"sqlite", "postgres"} {
+			t.Run(verdict+"/"+database, func(t *testing.T) {
+				t.Parallel()
+				d, card, approval := waiting(t, apptest.Options{
+					Database: database, YAML: "slack: {approvals_channel: C0VAULT}", Approvals: "approvals: {approvers: [manager, finance], sweep: 200ms, cli: true}",
+				})
+				above := d.Slack.Expect(d.Slack.In("#vault"), slacktest.Button("approval_approve"))
+				fin := d.Slack.User("fin")
+				fin.Clicks(card, "approval_edit")
+				form := d.Slack.ExpectModal(fin, "doc_42").Fill("arg:id", "doc_43")
+				d.must("approvals", "decide", approval, verdict, "--by", "U0MGR", "--reason", "agreed on the phone")
+				d.Slack.Expect(slacktest.InThread(card), slacktest.MetaHas("subject", "/answer"))
+				if out := form.Submit(); !out.Acked || len(out.Errors) > 0 {
+					t.Errorf("the late form: %+v", out)
+				}
+				d.Slack.ExpectModal(fin, "<@U0MGR>", "doc_43")
+				for _, m := range []slacktest.Message{card, above} {
+					d.Slack.ExpectUpdate(m, slacktest.NoButton("approval_approve"), slacktest.NoButton("approval_edit"), slacktest.Text("<@U0MGR>"), slacktest.Text("agreed on the phone"), slacktest.NoText("doc_43"))
+				}
+				c, err := d.Newest().Store().Case(t.Context(), approval)
+				if err != nil || len(c.Approval.Decisions) != 1 || c.Approval.Revision != 1 {
+					t.Errorf("%v, %+v", err, c)
+				}
+				if (d.File("docs/doc_42.md") == "") != (verdict == "approve") || d.File("docs/doc_43.md") == "" {
+					t.Error("what happened is not what was decided")
+				}
+			})
+		}
 	}
 }
 
@@ -84,6 +122,16 @@ func TestTheAskerMayNotDecide(t *testing.T) {
 		t.Fatal(cases, err)
 	}
 	d.fails("somebody else has to approve it", "approvals", "decide", cases[0].Approval.ID, "approve", "--by", "U0MGR", "--yes")
+}
+
+// By a clock that differs from the database's nobody can tell whether a request is open.
+func TestAWrongClockDecidesNothing(t *testing.T) {
+	t.Parallel()
+	d, _, approval := waiting(t, apptest.Options{Database: "postgres", Approvals: byCommand})
+	d.now = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	d.fails("clock of this machine", "approvals", "decide", approval, "approve", "--by", "U0MGR", "--yes")
+	d.now = time.Now
+	d.must("approvals", "decide", approval, "approve", "--by", "U0MGR", "--yes")
 }
 
 func TestSwitchedOff(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 func (c *auditVerifyCmd) verifyFile(e *env) error {
 	file, err := os.Open(c.File)
 	if err != nil {
-		return fault.Wrap(err, fault.NotFound, "The file %s cannot be read.", c.File)
+		return fault.Wrap(err, fault.NotFound, "The file %s cannot be opened.", c.File)
 	}
 	defer file.Close()
 	x := exported{}
@@ -36,7 +36,7 @@ func (c *auditVerifyCmd) verifyFile(e *env) error {
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read %s: %w", c.File, err)
+		return fault.Wrap(err, fault.Invalid, "The file %s cannot be read: name the file that `countersign audit export` wrote.", c.File)
 	}
 	if err := x.end(); err != nil {
 		return brokenChain(err)

@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"countersign/agent"
 	"countersign/internal/apptest"
 	"countersign/internal/record"
+	"countersign/localslack/slacktest"
 )
 
 func TestAuditIsVerified(t *testing.T) {
@@ -68,6 +72,56 @@ func TestAuditIsExported(t *testing.T) {
 	}
 }
 
+var (
+	loggedHead = regexp.MustCompile(`msg="audit head" head=(\S+)`)
+	cardsHead  = regexp.MustCompile("记录 `(\\d+:[0-9a-f]+)`")
+)
+
+// The log and each settled card witness the record: the heads that stand there verify it,
+// and show that its end was cut off afterwards.
+func TestHeadsInTheLogAndOnCardsAreWitnesses(t *testing.T) {
+	t.Parallel()
+	log := &journal{}
+	d, card, _ := waiting(t, apptest.Options{Log: log})
+	d.Press(d.Slack.User("mgr"), card, "approval_approve")
+	d.Until("the end", func() bool { return d.runOf().State == agent.Success })
+	d.Slack.ExpectUpdate(card, slacktest.Text("记录"))
+	heads := []string{cardsHead.FindStringSubmatch(card.Shown())[1]}
+	for _, found := range loggedHead.FindAllStringSubmatch(log.String(), -1) {
+		if found[1] != "0:" { // of the empty record, at the start
+			heads = append(heads, found[1])
+		}
+	}
+	if !strings.Contains(log.String(), `msg="audit head"`) {
+		t.Error("no head is in the log")
+	}
+	for _, head := range heads {
+		d.must("audit", "verify", "--head", head)
+	}
+	if _, err := d.Newest().Store().Writer().ExecContext(t.Context(), "DELETE FROM audit_entries WHERE seq >= "+strings.Split(heads[0], ":")[0]); err != nil {
+		t.Fatal(err)
+	}
+	d.fails("missing", "audit", "verify", "--head", heads[0])
+}
+
+// journal keeps what is logged.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
 // An export is verified by itself, and shows what was done to it since.
 func TestExportedAuditIsVerified(t *testing.T) {
 	t.Parallel()
@@ -100,5 +154,6 @@ func TestExportedAuditIsVerified(t *testing.T) {
 	}
 	write(d.must("audit", "export", "--after", "1"))
 	d.must("audit", "verify", "--file", file)
-	d.fails("cannot be read", "audit", "verify", "--file", file+".none")
+	d.fails("cannot be opened", "audit", "verify", "--file", file+".none")
+	d.fails("cannot be read: name the file", "audit", "verify", "--file", filepath.Dir(file))
 }

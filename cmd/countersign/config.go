@@ -21,6 +21,12 @@ type configCheckCmd struct {
 // Run checks the configuration, or explains what it says of one call.
 func (c *configCheckCmd) Run(e *env) error {
 	cfg, err := e.load()
+	if err == nil && c.Explain != "" {
+		return e.explain(cfg, c.Explain)
+	}
+	if err == nil {
+		err = e.rules(cfg)
+	}
 	var problems config.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
@@ -29,12 +35,6 @@ func (c *configCheckCmd) Run(e *env) error {
 		return fault.New(fault.Invalid, "The configuration has %s.", count(len(problems), "problem"))
 	}
 	if err != nil {
-		return err
-	}
-	if c.Explain != "" {
-		return e.explain(cfg, c.Explain)
-	}
-	if err := e.rules(cfg); err != nil {
 		return err
 	}
 	for _, w := range cfg.Warnings() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -23,6 +24,39 @@ func TestConfigCheck(t *testing.T) {
 	one := bare(t, "limits:\n  max_step: 3\n", nil)
 	for _, command := range [][]string{{"serve"}, {"manifest"}, {"runs", "list"}, {"audit", "verify"}} {
 		one.fails("line 2, column 3: limits.max_step: unknown setting; did you mean max_steps?", command...)
+	}
+}
+
+// What is wrong with a rule shows only with the tools that there are; it is placed in the
+// file all the same, and all of it is told at once.
+func TestConfigPlacesRules(t *testing.T) {
+	t.Parallel()
+	d := sit(t, apptest.New(t, apptest.Options{Model: attentive()}))
+	d.write(d.text + `rules:
+  - {tool: delete_document, quorum: 1}
+  - tool: delete_document
+    when: "args.id == 'x' &&"
+    quorum: 1
+  - when: |
+      tool == 'a' ||
+      owner == 'b'
+    quorum: 1
+`)
+	first := strings.Count(strings.Split(d.text, "rules:")[0], "\n") + 1 // the line of "rules:"
+	out := d.fails("The configuration has 2 problems.", "config", "check")
+	wrong := []string{
+		fmt.Sprintf("countersign.yaml line %d, column 11: rules[1].when: Syntax error: ", first+3), "(character 18 of the condition)",
+		fmt.Sprintf("countersign.yaml line %d, column 11: rules[2].when: undeclared reference to 'owner' (line 2 of the condition, character 1)", first+5),
+	}
+	found := d.run("doctor").out
+	for _, want := range wrong {
+		if !strings.Contains(out, want) || !strings.Contains(found, want) {
+			t.Errorf("%q is missing in\n%s\nor\n%s", want, out, found)
+		}
+	}
+	d.write(strings.Split(d.text, "rules:")[0] + "rules: [{tool: delete_docment, quorum: 1}]\n")
+	if out := d.fails("1 problem", "config", "check"); !strings.Contains(out, fmt.Sprintf("line %d, column 9: rules[0]: there is no tool \"delete_docment\", did you mean delete_document?", first)) {
+		t.Error(out)
 	}
 }
 

@@ -15,6 +15,7 @@ type demoCmd struct {
 	Dir   string        `default:"demo-data" placeholder:"DIR" help:"Where the demo keeps everything."`
 	Fresh bool          `help:"Start over."`
 	Addr  string        `placeholder:"HOST:PORT" help:"Address of the page, on loopback (default: the one before, else 127.0.0.1:8765)."`
+	NoBot bool          `help:"Without the bot: prints the settings with which doctor and serve work in the demo's workspace."`
 	Think time.Duration `default:"600ms" help:"How long the scripted model takes for a reply."`
 }
 
@@ -24,7 +25,7 @@ func (c *demoCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	o := demo.Options{Dir: dir, Fresh: c.Fresh, Addr: c.Addr, Think: c.Think, Env: e.lookup, Out: e.out, Logger: e.log}
+	o := demo.Options{Dir: dir, Fresh: c.Fresh, Addr: c.Addr, Think: c.Think, NoBot: c.NoBot, Env: e.lookup, Out: e.out, Logger: e.log}
 	if err := demo.Check(o); err != nil {
 		return err
 	}

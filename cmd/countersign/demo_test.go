@@ -16,6 +16,7 @@ func TestDemoStaysOnLoopback(t *testing.T) {
 			t.Errorf("%s: the folder was made: %v", addr, err)
 		}
 	}
+	bare(t, "", nil).fails("--think takes a time from 0s", "demo", "--dir", filepath.Join(t.TempDir(), "demo"), "--think=-5s")
 	bare(t, "", nil).fails("--addr takes HOST:PORT", "demo", "--dir", filepath.Join(t.TempDir(), "demo"), "--addr", "8765")
 }
 

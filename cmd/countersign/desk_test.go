@@ -118,6 +118,7 @@ var unsteady = []struct {
 	{regexp.MustCompile(`\(\d+ tokens\)`), "(N tokens)"},
 	{regexp.MustCompile(`schema \d+`), "schema N"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "HASH"},
+	{regexp.MustCompile(`\bg[0-9a-f]{16}\b`), "GRANT"},
 	{regexp.MustCompile(`\b(\d+d\d\dh|\d+h\d\dm|\d+m\d\ds|\d+s)\b`), "SPAN"},
 	{regexp.MustCompile(`to within \d\S*s\.`), "to within SPAN."},
 }

@@ -76,7 +76,7 @@ func (e *env) subject(cfg *config.Config) (*doctor.Subject, func(), error) {
 	}
 	opt := app.Options{Logger: e.log, Now: e.now}
 	s := &doctor.Subject{
-		Config: cfg, Scopes: m.ScopeNames(), Now: e.now, MaxSkew: queue.DefaultLease / 4, Running: running(e.ctx, cfg.HTTP.Addr),
+		Config: cfg, Scopes: m.ScopeNames(), Events: m.EventNames(), Now: e.now, MaxSkew: queue.DefaultLease / 4, Running: running(e.ctx, cfg.HTTP.Addr),
 		Database: func(ctx context.Context) (doctor.Database, error) {
 			return app.Examine(ctx, cfg, opt)
 		},

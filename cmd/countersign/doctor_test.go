@@ -72,7 +72,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 // The doctor beside a bot that serves takes no part in its traffic.
 func TestDoctorBesideServe(t *testing.T) {
 	t.Parallel()
-	d := healthy(t, apptest.Options{Env: map[string]string{"COUNTERSIGN_HTTP_ADDR": freeAddress(t)}})
+	d := healthy(t, apptest.Options{Env: map[string]string{"COUNTERSIGN_HTTP_ADDR": apptest.Free(t)}})
 	d.World.Run()
 	d.Until("a listener", func() bool { return running(t.Context(), d.env["COUNTERSIGN_HTTP_ADDR"]) == "ready" })
 	before := d.Slack.Server.Connections()
@@ -194,6 +194,9 @@ func mistakes() []mistake {
 				d.asBefore()
 				d.write(d.sound + fmt.Sprintf("  mcp:\n    - {name: hub, url: %q}\n", startHub(d.t).url))
 			}},
+		{name: "role that may do anything", make: func(d *desk) {
+			d.write(strings.Replace(d.text, "sqlite:"+d.Dir+"/shop.db", apptest.Postgres(d.t), 1))
+		}, says: []string{"shop is asked as", "a superuser", "role of its own"}, fine: true, mend: (*desk).asBefore},
 		{name: "newer schema", make: (*desk).migratedByNewer, says: []string{"has schema 99999, and this version knows", "newer version"}, mend: (*desk).readByNewer},
 	}
 }
@@ -272,14 +275,4 @@ func (d *desk) shop() string {
 	_, after, _ := strings.Cut(d.text, `url: "http://`)
 	address, _, _ := strings.Cut(after, "/")
 	return address
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

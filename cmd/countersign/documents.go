@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"countersign/bot/slacktext"
 	"countersign/internal/app"
@@ -46,7 +48,7 @@ func (*docsTrashCmd) Run(e *env) error {
 }
 
 type docsRestoreCmd struct {
-	Name string `arg:"" help:"Its name in the trash, as docs trash prints it."`
+	Name string `arg:"" help:"Its id, or its name in the trash, as docs trash prints it."`
 }
 
 // Run restores a document, and records it.
@@ -56,17 +58,35 @@ func (c *docsRestoreCmd) Run(e *env) error {
 		return err
 	}
 	return e.operate(func(o *app.Operator) error {
-		entry := audit.Entry{At: e.now(), Kind: "document.restored", Via: via(), Data: fmt.Sprintf(`{"name":%q}`, c.Name)}
 		k, err := docs.Restore(folder, c.Name)
 		switch {
 		case errors.Is(err, docs.ErrNotKept):
 			return fault.Wrap(err, fault.NotFound, "The trash has no %q: `countersign docs trash`.", c.Name)
+		case errors.Is(err, docs.ErrSeveral):
+			return fault.Wrap(err, fault.Conflict, "The trash has several %q, so say which one by its name there: %s.", c.Name, namesOf(folder, c.Name))
 		case errors.Is(err, docs.ErrInPlace):
 			return fault.Wrap(err, fault.Conflict, "There is another document at %s; nothing was moved.", slacktext.Draw(k.Path))
 		case err != nil:
 			return err
 		}
 		fmt.Fprintf(e.out, "%s is back.\n", slacktext.Draw(k.Path))
-		return o.Store.Refuse(e.ctx, []audit.Entry{entry})
+		data, err := json.Marshal(map[string]string{"name": k.Name})
+		if err != nil {
+			return err
+		}
+		return o.Store.Refuse(e.ctx, []audit.Entry{{At: e.now(), Kind: "document.restored", Via: via(), Data: string(data)}})
 	})
+}
+
+// namesOf lists the names in the trash that an id may mean.
+func namesOf(folder docs.Config, id string) string {
+	found, err := docs.Find(folder, id)
+	if err != nil {
+		return "see `countersign docs trash`"
+	}
+	var names []string
+	for _, k := range found {
+		names = append(names, slacktext.Draw(k.Name))
+	}
+	return strings.Join(names, ", ")
 }

@@ -42,7 +42,32 @@ func TestADeletedDocumentComesBack(t *testing.T) {
 	if out := d.must("docs", "trash"); out != "nothing in the trash\n" {
 		t.Errorf("after: %s", out)
 	}
-	if !strings.Contains(d.must("audit", "export"), "document.restored") {
+	if export := d.must("audit", "export"); !strings.Contains(export, "document.restored") || !strings.Contains(export, fields[0]) {
 		t.Error("the record does not know of it")
 	}
+}
+
+// A document is restored by its id, unless the trash has several of it.
+func TestADocumentIsRestoredByItsID(t *testing.T) {
+	t.Parallel()
+	d := sit(t, apptest.New(t, apptest.Options{}))
+	d.Run()
+	trash := filepath.Join(d.Dir, "docs", ".trash")
+	for _, name := range []string{"20260304T040607.000008Z-doc_60.md", "20260305T040607.000008Z-doc_60.md", "20260305T040607.000008Z-guides%2Fdoc_61.md"} {
+		if err := os.MkdirAll(trash, 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(trash, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.fails("several \"doc_60\", so say which one by its name there: 20260305T040607.000008Z-doc_60.md, 20260304T040607.000008Z-doc_60.md.", "docs", "restore", "doc_60")
+	if out := d.must("docs", "restore", "20260304T040607.000008Z-doc_60.md"); out != "doc_60.md is back.\n" {
+		t.Error(out)
+	}
+	d.fails("another document at doc_60.md", "docs", "restore", "doc_60")
+	if out := d.must("docs", "restore", "doc_61"); out != "guides/doc_61.md is back.\n" {
+		t.Error(out)
+	}
+	d.fails("The trash has no", "docs", "restore", "doc_61")
 }

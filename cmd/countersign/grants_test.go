@@ -1,12 +1,17 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pquerna/otp/totp"
 
+	"countersign/agent"
 	"countersign/internal/apptest"
 	"countersign/localslack/slacktest"
 )
@@ -62,6 +67,44 @@ func TestGrantsAreListedAndRevoked(t *testing.T) {
 			}
 			d.must("audit", "verify")
 		})
+	}
+}
+
+// What ran under a standing grant says so, with its giver, where a run is shown or exported.
+func TestARunUnderAGrantNamesIt(t *testing.T) {
+	t.Parallel()
+	d, card, _ := waiting(t, apptest.Options{Approvals: "approvals: {approvers: [manager], grants: {count: 3, within: 1h}, sweep: 200ms}"})
+	first, mgr, doc := d.runOf().ID, d.Slack.User("mgr"), d.File("docs/doc_42.md")
+	d.Press(mgr, card, "approval_approve")
+	d.Slack.ExpectUpdate(card, slacktest.Button("grant_open"))
+	d.Press(mgr, card, "grant_open")
+	d.Slack.ExpectModal(mgr, "without a card").Fill("count", "2").MustSubmit()
+	d.Slack.ExpectUpdate(card, slacktest.Button("grant_revoke"))
+	if err := os.WriteFile(filepath.Join(d.Dir, "docs", "doc_42.md"), []byte(doc), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ask := d.Slack.User("ana").Says("#ops", "@countersign 删除文档 doc_42")
+	d.Slack.Expect(slacktest.InThread(ask), slacktest.MetaHas("subject", "/answer"))
+	runs, err := d.Newest().Store().Runs(t.Context(), false, 10)
+	if err != nil || len(runs) != 2 {
+		t.Fatalf("%v, %v", runs, err)
+	}
+	second := runs[slices.IndexFunc(runs, func(r agent.Run) bool { return r.ID != first })].ID
+	golden(t, "runs_show_grant", d.must("runs", "show", second))
+	grant := grantID.FindString(d.must("grants", "list"))
+	var x struct {
+		Steps []struct {
+			Grant string `json:"grant"`
+			By    struct {
+				User string `json:"user"`
+			} `json:"grant_by"`
+		} `json:"steps"`
+	}
+	if err := json.Unmarshal([]byte(d.must("runs", "export", second)), &x); err != nil {
+		t.Fatal(err)
+	}
+	if len(x.Steps) != 1 || grant == "" || x.Steps[0].Grant != grant || x.Steps[0].By.User != "U0MGR" {
+		t.Errorf("exported: %+v, the grant is %q", x.Steps, grant)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,14 +61,7 @@ func TestMoveToPostgres(t *testing.T) {
 
 func TestReady(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := apptest.Free(t)
 	w := apptest.New(t, apptest.Options{Env: map[string]string{"COUNTERSIGN_HTTP_ADDR": address}})
 	d := sit(t, w)
 	d.fails("Nobody answers at "+address, "ready")

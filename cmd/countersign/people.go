@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/pquerna/otp/totp"
 
 	"countersign/approvals"
+	"countersign/approvals/decisions"
 	"countersign/approvals/policy"
 	"countersign/internal/app"
 	"countersign/internal/audit"
@@ -44,11 +46,14 @@ type unlockCmd struct {
 // Run lets a locked person's decisions count again.
 func (c *unlockCmd) Run(e *env) error {
 	return e.operate(func(o *app.Operator) error {
-		who, err := e.member(o, c.User)
+		who, err := e.locked(o, c.User)
 		if err != nil {
 			return err
 		}
 		was, err := o.Store.Unlock(e.ctx, who, audit.Entry{At: e.now(), Kind: "person.unlocked", Team: who.Team, User: who.User, Via: via(), Data: "{}"})
+		if errors.Is(err, decisions.ErrStands) {
+			return fault.Wrap(err, fault.Conflict, "Something that was decided in the name of %s is not void yet. A countersign that serves sees to it within seconds: let one run, then unlock again.", who.User)
+		}
 		if err != nil {
 			return err
 		}
@@ -90,11 +95,25 @@ func (*reviewsCmd) Run(e *env) error {
 	})
 }
 
-// member names a person of the workspace of our token.
+// member names a person of our workspace.
 func (e *env) member(o *app.Operator, user string) (policy.Actor, error) {
-	_, self, err := o.Door(e.ctx)
+	if !userID.MatchString(user) {
+		return policy.Actor{}, fault.New(fault.Invalid, "%q is not the Slack id of a person: `countersign ids NAME` finds it.", user)
+	}
+	team, err := o.Workspace(e.ctx)
+	return policy.Actor{Team: team, User: user}, err
+}
+
+// locked finds a locked person; what the database has needs nobody else.
+func (e *env) locked(o *app.Operator, user string) (policy.Actor, error) {
+	people, err := o.Store.LockedPeople(e.ctx)
 	if err != nil {
 		return policy.Actor{}, err
 	}
-	return policy.Actor{Team: self.Team, User: user}, nil
+	for _, l := range people {
+		if l.Who.User == user {
+			return l.Who, nil
+		}
+	}
+	return policy.Actor{}, fault.New(fault.NotFound, "%s is not locked.", user)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 
 func TestPeopleAreEnrolledLockedAndUnlocked(t *testing.T) {
 	t.Parallel()
-	d, _, _ := waiting(t, apptest.Options{})
+	d, _, approval := waiting(t, apptest.Options{})
 	d.fails("openssl rand -base64 32", "approvals", "enroll", "U0MGR")
 	d.write(strings.Replace(d.text, "approvals: {", `approvals: {totp_key: "${CODES_KEY}", `, 1))
 	out := d.must("approvals", "enroll", "U0MGR")
@@ -42,6 +43,16 @@ func TestPeopleAreEnrolledLockedAndUnlocked(t *testing.T) {
 		t.Errorf("locked: %s", got)
 	}
 	d.fails("U0MGR is not locked", "approvals", "unlock", "U0MGR")
+	// The database knows the workspace: no secret of Slack's is needed.
+	tokens := map[string]string{}
+	for _, name := range []string{"SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"} {
+		tokens[name] = d.env[name]
+		delete(d.env, name)
+	}
+	d.fails("not the Slack id of a person", "approvals", "enroll", "mgr")
+	if again := d.must("approvals", "enroll", "U0MGR"); !strings.Contains(again, "otpauth://totp/") {
+		t.Errorf("enrolled without Slack: %s", again)
+	}
 	_, err := d.Newest().Store().Lock(t.Context(), policy.Actor{Team: "T0LOCAL", User: "U0MGR"}, "5 wrong codes", nil,
 		[]audit.Entry{{Kind: "person.locked", Via: "slack", Data: "{}"}})
 	if err != nil {
@@ -54,5 +65,8 @@ func TestPeopleAreEnrolledLockedAndUnlocked(t *testing.T) {
 	if got := d.must("approvals", "locked"); !strings.Contains(got, "nobody is locked") {
 		t.Errorf("after unlock: %s", got)
 	}
+	d.write(strings.Replace(d.text, "approvals: {", "approvals: {cli: true, ", 1))
+	d.fails("SLACK_BOT_TOKEN (xoxb-…) is needed", "approvals", "decide", approval, "approve", "--by", "U0MGR", "--reason", "x")
+	maps.Copy(d.env, tokens)
 	d.must("audit", "verify")
 }

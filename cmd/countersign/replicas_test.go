@@ -4,13 +4,11 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,62 +17,6 @@ import (
 	"countersign/localslack"
 	"countersign/localslack/slacktest"
 )
-
-// till counts the charges that it was asked for, by number.
-type till struct {
-	mu     sync.Mutex
-	counts map[string]int
-}
-
-// ServeHTTP charges.
-func (s *till) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.counts[strings.TrimPrefix(r.URL.Path, "/")]++
-	s.mu.Unlock()
-	fmt.Fprintln(w, `{"charged": true}`)
-}
-
-func (s *till) charged(number string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.counts[number]
-}
-
-// cashier is a model that charges the number that it is told, then says so. Every
-// third charge takes a signature.
-func cashier() http.Handler {
-	number := func(r apptest.Request) string {
-		for _, m := range r.Messages {
-			if _, after, ok := strings.Cut(m.Content, "charge number "); ok && m.Role == "user" {
-				return strings.Fields(after)[0]
-			}
-		}
-		return "none"
-	}
-	return apptest.Play(apptest.Turn{From: func(r apptest.Request) apptest.Turn {
-		n := number(r)
-		tool := "charge"
-		if strings.HasSuffix(n, "s") {
-			tool = "charge_signed"
-		}
-		return apptest.Calls(tool, fmt.Sprintf(`{"thought":"asked for","number":%q}`, n))
-	}}, apptest.Turn{From: func(r apptest.Request) apptest.Turn { return apptest.Says("Done with number " + number(r) + ".") }})
-}
-
-// charges are the tools of the till. No service here honours a key: a call of unknown
-// outcome has to be asked about.
-func charges(url string) string {
-	const one = `    - name: %s
-      description: Charge a number.
-      method: POST
-      url: "%s/{number}"
-      risk: %s
-      private_network: true
-      parameters: {type: object, properties: {number: {type: string, pattern: "^[0-9]+s?$"}}, required: [number]}
-`
-	return fmt.Sprintf(one, "charge", url, "medium") + fmt.Sprintf(one, "charge_signed", url, "high") +
-		"limits: {open_approvals: {per_run: 5, per_asker: 1000}}\n"
-}
 
 // counters gives the workspace more channels, because Slack takes one message a second in each.
 func counters(n int) func(*localslack.Config) {
@@ -90,6 +32,7 @@ func counters(n int) func(*localslack.Config) {
 type replica struct {
 	d      *desk
 	binary string
+	extra  []string // of the environment
 	log    *os.File
 	cmd    *exec.Cmd
 	ended  chan struct{}
@@ -102,6 +45,7 @@ func (r *replica) start() {
 	for name, value := range env {
 		r.cmd.Env = append(r.cmd.Env, name+"="+value)
 	}
+	r.cmd.Env = append(r.cmd.Env, r.extra...) // the last of a name counts
 	r.cmd.Stdout, r.cmd.Stderr = r.log, r.log
 	if err := r.cmd.Start(); err != nil {
 		r.d.t.Fatal(err)
@@ -112,9 +56,7 @@ func (r *replica) start() {
 }
 
 func (r *replica) kill() {
-	if err := r.cmd.Process.Kill(); err != nil {
-		r.d.t.Log(err)
-	}
+	_ = r.cmd.Process.Kill() // it may have ended
 	<-r.ended
 }
 
@@ -128,10 +70,7 @@ type rush struct {
 }
 
 func (l *rush) ask(i, channels int) {
-	number := fmt.Sprint(i)
-	if i%3 == 0 {
-		number += "s"
-	}
+	number := fmt.Sprint(i) + []string{"s", "k", ""}[i%3]
 	l.asks[number] = l.d.Slack.User("ana").Says(fmt.Sprintf("#till-%d", i%channels), "@countersign charge number "+number+" please")
 }
 
@@ -151,7 +90,7 @@ func (l *rush) settle() {
 		switch blocks := string(now.Blocks); {
 		case strings.Contains(blocks, "approval_approve"):
 			l.press(mgr, m, "approval_approve")
-		case strings.Contains(blocks, unknown) && strings.HasSuffix(number, "s"):
+		case strings.Contains(blocks, unknown) && strings.Contains(blocks, "`manager`"): // also of what the asker let run again
 			l.press(mgr, m, unknown)
 		case strings.Contains(blocks, unknown):
 			l.press(l.d.Slack.User("ana"), m, unknown) // without approvers the asker settles
@@ -192,8 +131,9 @@ func (l *rush) open() map[string]int {
 }
 
 // The program is built and served twice on one Postgres, and one of the two is killed
-// with SIGKILL again and again while people ask: every request becomes one run with one
-// answer, every charge happens once, and what nobody can know is asked about.
+// with SIGKILL again and again while people ask, while calls are under way: every request
+// becomes one run with one answer, every charge happens once, what the service knows by
+// its key is called again, and what nobody can know is asked about.
 // COUNTERSIGN_KILLS is how long, with a kill every twenty seconds; else it is short.
 func TestReplicasAreKilledUnderLoad(t *testing.T) {
 	lasts, every := 12*time.Second, 4*time.Second
@@ -205,7 +145,7 @@ func TestReplicasAreKilledUnderLoad(t *testing.T) {
 		every = 20 * time.Second
 	}
 	const channels = 8
-	service := &till{counts: map[string]int{}}
+	service := &till{takes: 2 * time.Second, counts: map[string]int{}, keys: map[string]string{}}
 	shop := httptest.NewServer(service)
 	t.Cleanup(shop.Close)
 	d := sit(t, apptest.New(t, apptest.Options{
@@ -219,41 +159,58 @@ func TestReplicasAreKilledUnderLoad(t *testing.T) {
 	began, kills := time.Now(), 0
 	pace := time.NewTicker(700 * time.Millisecond)
 	defer pace.Stop()
-	for ; time.Since(began) < lasts; <-pace.C {
+	for ; time.Since(began) < lasts || kills < 2 && time.Since(began) < lasts+2*time.Minute; <-pace.C {
 		l.ask(len(l.asks), channels)
 		l.settle()
-		if time.Since(began) > time.Duration(kills+1)*every {
+		if time.Since(began) > time.Duration(kills+1)*every && service.busy() {
 			both[kills%2].kill()
 			both[kills%2].start()
 			kills++
 		}
 	}
 	d.Until("an answer to everybody", func() bool { <-pace.C; l.settle(); return len(l.open()) == 0 })
-	t.Logf("%d requests, %d kills, %d questions about unknown outcomes, all answered after %s", len(l.asks), kills, l.asked, time.Since(began).Round(time.Second))
+	t.Logf("%d requests, %d kills that cut %d calls short, %d of them called again by key, %d questions about unknown outcomes, all answered after %s",
+		len(l.asks), kills, service.cut, service.again, l.asked, time.Since(began).Round(time.Second))
 	l.verify(kills)
+	if kills >= 10 && (service.cut == 0 || service.again == 0 || l.asked == 0) {
+		t.Error("no kill met a call, so nothing was shown")
+	}
 }
 
-func replicas(t *testing.T, d *desk) []*replica {
+// program builds countersign.
+func program(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "countersign")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	var out []*replica
-	for i := range 2 {
-		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-		if err != nil {
-			t.Fatal(err)
+	return binary
+}
+
+// logOf is a log of a process, shown when the test fails.
+func logOf(t *testing.T) *os.File {
+	t.Helper()
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
+			t.Logf("%s:\n%s", log.Name(), text)
 		}
-		r := &replica{d: d, binary: binary, log: log}
+		_ = log.Close() // it was written by the process
+	})
+	return log
+}
+
+func replicas(t *testing.T, d *desk) []*replica {
+	t.Helper()
+	binary := program(t)
+	var out []*replica
+	for range 2 {
+		r := &replica{d: d, binary: binary, log: logOf(t)}
 		r.start()
-		t.Cleanup(func() {
-			r.kill()
-			if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
-				t.Logf("replica %d:\n%s", i, text)
-			}
-			_ = log.Close() // it was written by the process
-		})
+		t.Cleanup(r.kill)
 		out = append(out, r)
 	}
 	return out
@@ -265,6 +222,9 @@ func (l *rush) verify(kills int) {
 	t.Helper()
 	if kills < 2 {
 		t.Errorf("%d kills", kills)
+	}
+	if l.till.other > 0 {
+		t.Errorf("%d calls had other bytes under a known key", l.till.other)
 	}
 	for number := range l.asks {
 		if n := l.till.charged(number); n != 1 {

@@ -92,7 +92,12 @@ func (p *page) step(s *agent.Step) {
 		}
 		p.field("started", started)
 	}
-	p.field("outcome", cut(s.Observation, 500))
+	if s.Grant != "" {
+		p.field("grant", fmt.Sprintf("%s, standing, of %s", s.Grant, s.GrantBy.User))
+	}
+	if s.Observation != "" { // what is cut may be half of a secret, which nothing would mask
+		fmt.Fprintf(&p.out, "  %-10s %s\n", "outcome", cut(p.say(s.Observation), 500))
+	}
 }
 
 // field prints one fact of a step; nothing without a value.
@@ -126,7 +131,7 @@ func (p *page) decision(d approvals.Decision) string {
 		said += ", alone in an emergency"
 	}
 	if d.Void {
-		said += ", void since an edit"
+		said += ", void"
 	}
 	if d.Reason != "" {
 		said += ": " + p.short(d.Reason, 300)

@@ -16,7 +16,7 @@ import (
 // served runs serve until the log says something, and gives the log.
 func (d *desk) served(until string) (code int, log string) {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(d.t.Context(), 2*time.Minute)
 	defer cancel()
 	w := &watched{part: until, found: cancel}
 	h := host{lookup: func(name string) (string, bool) { v, ok := d.env[name]; return v, ok }, now: time.Now}

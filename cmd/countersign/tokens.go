@@ -45,12 +45,12 @@ func (c *tokensCreateCmd) Run(e *env) error {
 		return err
 	}
 	return e.operate(func(o *app.Operator) error {
-		self, err := o.Self(e.ctx)
+		team, err := o.Workspace(e.ctx)
 		if err != nil {
 			return err
 		}
 		now, secret := e.now(), api.NewSecret()
-		t := api.Token{Name: c.Name, Scope: api.Scope(c.Scope), Owner: policy.Actor{Team: self.Team, User: c.User}, Roles: c.Roles, CreatedAt: now, ExpiresAt: now.Add(c.TTL)}
+		t := api.Token{Name: c.Name, Scope: api.Scope(c.Scope), Owner: policy.Actor{Team: team, User: c.User}, Roles: c.Roles, CreatedAt: now, ExpiresAt: now.Add(c.TTL)}
 		err = o.Store.AddToken(e.ctx, t, api.Hash(secret), c.entry(e, &t))
 		if errors.Is(err, store.ErrTokenName) {
 			return fault.Wrap(err, fault.Conflict, "There is, or was, a token called %s: names are used once.", c.Name)

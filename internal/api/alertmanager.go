@@ -56,7 +56,7 @@ func (s *Server) alerted(r *http.Request) (int, any, error) {
 	got, err := s.Runs.Begin(r.Context(), agent.Order{
 		Key: "hook/" + h.Name + "/" + keyOf(&g, firing), Installation: s.Installation, Channel: h.Channel,
 		Asker: policy.Actor{Team: s.Installation, User: "hook/" + h.Name}, Owner: h.Owner, Origin: "hook",
-		Text: h.Text, Data: s.Mask(short(string(data))), Language: "en",
+		Text: h.Text, Data: short(s.Mask(string(data))), Language: "en",
 	})
 	if err != nil {
 		return 0, nil, err

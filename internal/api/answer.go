@@ -77,7 +77,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, status int, body
 			f = fail(http.StatusConflict, "settled", "It has ended.")
 		default:
 			s.Logger.WarnContext(r.Context(), "a request could not be answered", "path", r.URL.Path, "error", err)
-			f = fail(http.StatusServiceUnavailable, "unavailable", "It cannot be done right now; nothing was changed. Try again.")
+			f = fail(http.StatusServiceUnavailable, "unavailable", "It cannot be done right now, or it was done and nobody heard of it: look before you try again.")
 		}
 		status, body = f.status, f
 	}

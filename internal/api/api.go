@@ -120,20 +120,28 @@ func New(c Config) *Server {
 	s.mux.Handle("GET /v1/runs/{id}", s.with("", s.showRun))
 	s.mux.Handle("POST /v1/runs/{id}/resume", s.with(Ask, s.resumeRun))
 	s.mux.Handle("POST /v1/approvals/{id}/decisions", s.with(Decide, s.decide))
-	s.mux.HandleFunc("POST /v1/hooks/alertmanager", s.alertmanager)
+	s.mux.HandleFunc("POST "+alertmanagerPath, s.alertmanager)
 	return s
 }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+	bound := int64(mostBody)
+	if r.URL.Path == alertmanagerPath {
+		bound = mostGroup
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, bound)
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	s.mux.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// Bounds of one request.
+const alertmanagerPath = "/v1/hooks/alertmanager"
+
+// Bounds of one request. Alertmanager sends all alerts of a group at once and gives a
+// group up that is refused, so a storm of them is read; of what it holds little is kept.
 const (
-	mostBody = 1 << 20
-	patience = 20 * time.Second
+	mostBody  = 1 << 20
+	mostGroup = 32 << 20
+	patience  = 20 * time.Second
 )

@@ -65,7 +65,7 @@ func refused(out decisions.Outcome) *failure {
 	switch out.Refused {
 	case "unknown":
 		status = http.StatusNotFound
-	case "settled", "stale", "counted":
+	case "settled", "stale", "counted", "superseded", "withdrawn":
 		status = http.StatusConflict
 	case "cannot_check":
 		status = http.StatusServiceUnavailable

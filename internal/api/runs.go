@@ -2,10 +2,12 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -18,6 +20,9 @@ type newRun struct {
 	Key      string `json:"key,omitempty"` // the same key starts one run, however often it is sent
 	Language string `json:"language,omitempty"`
 }
+
+// longestKey is how many characters a key may have: databases index no text of any length.
+const longestKey = 200
 
 // started is the answer to a start.
 type started struct {
@@ -33,6 +38,8 @@ func (s *Server) startRun(r *http.Request, t *Token) (int, any, error) {
 	switch {
 	case strings.TrimSpace(in.Text) == "":
 		return 0, nil, fail(http.StatusBadRequest, "bad_request", "text is empty.")
+	case utf8.RuneCountInString(in.Key) > longestKey:
+		return 0, nil, fail(http.StatusBadRequest, "bad_request", fmt.Sprintf("key is longer than %d characters.", longestKey))
 	case in.Language != "" && in.Language != "en" && in.Language != "zh":
 		return 0, nil, fail(http.StatusBadRequest, "bad_request", "language is en or zh.")
 	case s.Channel == "":
@@ -82,7 +89,7 @@ type step struct {
 }
 
 // approval is what somebody must know who decides. Its arguments and preview are shown
-// to tokens that may decide alone.
+// to tokens that may decide it alone.
 type approval struct {
 	ID        string          `json:"id"`
 	Step      int             `json:"step"`
@@ -97,14 +104,14 @@ type approval struct {
 }
 
 func (s *Server) showRun(r *http.Request, t *Token) (int, any, error) {
-	work, err := s.visible(r, t)
+	work, decides, err := s.visible(r, t)
 	if err != nil {
 		return 0, nil, err
 	}
 	out := s.tell(work)
 	for _, a := range work.Approvals {
 		if a.Open() {
-			out.Approvals = append(out.Approvals, waiting(a, t.Scope == Decide))
+			out.Approvals = append(out.Approvals, waiting(a, decides[a.ID]))
 		}
 	}
 	slices.SortFunc(out.Approvals, func(a, b approval) int { return a.Step - b.Step })
@@ -112,31 +119,36 @@ func (s *Server) showRun(r *http.Request, t *Token) (int, any, error) {
 }
 
 // visible loads the run of a request when it is for the token: its own or its
-// owner's, or for one that decides, one with something that its owner may decide.
-func (s *Server) visible(r *http.Request, t *Token) (*agent.Work, error) {
-	work, err := s.Views.Load(r.Context(), r.PathValue("id"))
+// owner's, or for one that decides, one with something that its owner may decide, which
+// is what it decides.
+func (s *Server) visible(r *http.Request, t *Token) (work *agent.Work, decides map[string]bool, err error) {
+	work, err = s.Views.Load(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if work.Run.Installation != s.Installation {
-		return nil, agent.ErrNotFound
+		return nil, nil, agent.ErrNotFound
 	}
 	if t.Scope == Ask {
 		if work.Run.Asker == t.Asker() {
-			return work, nil
+			return work, nil, nil
 		}
-		return nil, agent.ErrNotFound
+		return nil, nil, agent.ErrNotFound
 	}
 	person, err := s.Directory.Person(r.Context(), t.Owner, true)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	decides = map[string]bool{}
 	for _, a := range work.Approvals {
 		if needs := a.Needs(); a.Open() && needs.MayDecide(person, a.Requesters()) == nil {
-			return work, nil
+			decides[a.ID] = true
 		}
 	}
-	return nil, agent.ErrNotFound
+	if len(decides) == 0 {
+		return nil, nil, agent.ErrNotFound
+	}
+	return work, decides, nil
 }
 
 func (s *Server) tell(w *agent.Work) run {
@@ -179,7 +191,7 @@ func waiting(a *approvals.Approval, whole bool) approval {
 }
 
 func (s *Server) resumeRun(r *http.Request, t *Token) (int, any, error) {
-	work, err := s.visible(r, t)
+	work, _, err := s.visible(r, t)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -24,7 +24,7 @@ func (a *edition) wireAgent(_ context.Context) (err error) {
 	if a.prompts, err = prompts.New(); err != nil {
 		return err
 	}
-	a.gate = &agent.Gate{Tools: a.registry, Policy: a.currentPolicy, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
+	a.gate = &agent.Gate{Tools: a.registry, Policy: a.currentPolicy, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout, Trials: agent.NewTrials(a.now)}
 	a.people = bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now)
 	a.everybody = a.wireDirectory(a.people)
 	house, err := a.house()
@@ -36,7 +36,7 @@ func (a *edition) wireAgent(_ context.Context) (err error) {
 		grants = a.ports
 	}
 	a.agent, err = agent.New(agent.Config{
-		Store: a.ports, Grants: grants, Model: a.counted(a.model(), a.cfg.Model.Name), Small: a.counted(a.small(), a.cfg.Model.Small), Gate: a.gate, Directory: a.everybody,
+		Store: a.ports, Grants: grants, Model: a.counted(a.model(), a.cfg.Model.Name), Small: a.counted(a.small(), a.cfg.Model.Small), Window: a.cfg.Model.Window, Gate: a.gate, Directory: a.everybody,
 		History: &bot.History{API: a.slack.edge.API, Self: a.slack.self, Directory: a.people},
 		Prompts: a.prompts, Now: a.now, Logger: a.log, Owner: a.owner, Lease: a.lease(), Limits: limitsOf(a.cfg),
 		OutputChars: a.cfg.Limits.ToolOutputChars, Name: a.slack.self.Name, House: house, Cards: string(a.cfg.Slack.ApprovalsChannel),
@@ -50,7 +50,7 @@ func (a *edition) wireAgent(_ context.Context) (err error) {
 		return err
 	}
 	a.door = decisions.New(decisions.Config{
-		Store: a.ports, Care: a.ports, Factors: a.ports, Box: box, Reviews: a.ports, Grants: a.ports, Bounds: grantsOf(a.cfg), Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: a.everybody, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
+		Store: a.ports, Care: a.ports, Factors: a.ports, Box: box, Reviews: a.ports, Grants: a.ports, Bounds: grantsOf(a.cfg), Notify: a.cfg.Approvals.Notify == "dm", Remind: a.cfg.Approvals.Remind, Escalate: escalateAfter(a.cfg), Directory: a.everybody, Clock: a.queue.Clock, Gate: a.gate, Prompts: a.prompts, Now: a.now, Logger: a.log,
 		Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	})
 	return nil

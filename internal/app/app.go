@@ -29,13 +29,15 @@ import (
 // Options are what the configuration does not say.
 type Options struct {
 	Logger *slog.Logger
-	Now    func() time.Time     // nil: time.Now
-	Gaps   bot.Gaps             // zero fields: what Slack allows
-	Lease  time.Duration        // 0: the queue's default
-	Sweep  time.Duration        // of leases; 0: the queue's default
-	Model  llm.Model            // nil: the configured one
-	Extra  []tools.Tool         // beside the configured ones
-	Traces trace.TracerProvider // nil: nothing is traced
+	Now    func() time.Time // nil: time.Now
+	Gaps   bot.Gaps         // zero fields: what Slack allows
+	Lease  time.Duration    // 0: the queue's default
+	// AckWithin is the time in which Slack wants its answers; 0: three seconds.
+	AckWithin time.Duration
+	Sweep     time.Duration        // of leases; 0: the queue's default
+	Model     llm.Model            // nil: the configured one
+	Extra     []tools.Tool         // beside the configured ones
+	Traces    trace.TracerProvider // nil: nothing is traced
 	// Between stands between the parts and the database, so that tests can let a
 	// process die at any commit; nil: nothing does.
 	Between func(Ports) Ports
@@ -74,7 +76,7 @@ func New(ctx context.Context, cfg *config.Config, opt Options) (*App, error) {
 	}
 	a.current = e
 	a.policy.Store(e.law)
-	a.metrics.Watch(metrics.Sources{Census: a.store.Census, Socket: a.Status, Now: a.now})
+	a.metrics.Watch(metrics.Sources{Census: a.store.Census, Socket: a.Status, Skew: a.SlackSkew, Now: a.now})
 	return a, nil
 }
 

@@ -25,9 +25,9 @@ func (a *edition) wireBot(_ context.Context) error {
 		Private: func(tool string) bool { t, ok := a.registry.Get(tool); return ok && t.Spec().Private },
 	}
 	a.bot = bot.New(bot.Config{
-		API: a.slack.edge.API, Self: a.slack.self, Agent: a.agent, Door: a.door, Outbox: a.ports, Places: a.ports, Clicks: a.ports, Views: a.ports, Marks: a.ports, After: a.ports,
-		Directory: a.people, Tools: a.registry, Words: catalogue, Card: renderer, Now: a.now, Logger: a.log, Owner: a.owner,
-		Channels: idsOf(a.cfg.Slack.Channels), Cards: string(a.cfg.Slack.ApprovalsChannel), Notify: a.cfg.Approvals.Notify == "dm", AllReplies: a.cfg.Slack.ThreadReplies == "all", Language: a.cfg.Slack.Language, Gaps: a.gaps(), Lease: a.deliveryLease(),
+		API: a.slack.edge.API, Self: a.slack.self, Agent: a.agent, Door: a.door, Outbox: a.ports, Places: a.ports, Clicks: a.ports, Views: a.ports, Marks: a.ports, After: a.ports, Sightings: a.ports,
+		Directory: a.people, Tools: a.registry, Words: catalogue, Card: renderer, Now: a.now, Clock: a.queue.Clock, Logger: a.log, Owner: a.owner,
+		Channels: idsOf(a.cfg.Slack.Channels), Cards: string(a.cfg.Slack.ApprovalsChannel), Notify: a.cfg.Approvals.Notify == "dm", AllReplies: a.cfg.Slack.ThreadReplies == "all", Language: a.cfg.Slack.Language, Gaps: a.gaps(), Lease: a.deliveryLease(), AckWithin: a.opt.AckWithin,
 	})
 	a.programs = a.api()
 	return nil
@@ -65,7 +65,7 @@ func (a *edition) deliveryLease() time.Duration {
 }
 
 func (a *edition) wireSchedule(context.Context) (err error) {
-	a.schedule, err = schedule.New(schedule.Config{Elect: a.store, Owner: a.owner, Now: a.now, Logger: a.log}, append(a.scheduled(), schedule.Job{
+	a.schedule, err = schedule.New(schedule.Config{Elect: timely{a.store, a.queue.Clock}, Owner: a.owner, Now: a.now, Logger: a.log}, append(a.scheduled(), schedule.Job{
 		Name: "expire", Every: a.cfg.Approvals.Sweep, Run: a.door.ExpireDue,
 	}, schedule.Job{
 		Name: "care", Every: a.cfg.Approvals.Sweep, Run: a.door.CareDue,
@@ -80,6 +80,20 @@ func (a *edition) wireSchedule(context.Context) (err error) {
 		return fault.Wrap(err, fault.Invalid, "schedules: %s.", err)
 	}
 	return err
+}
+
+// timely lets no process lead whose clock cannot be trusted: what is due by it is not.
+type timely struct {
+	schedule.Elector
+	clock func() error
+}
+
+// Elect says that another one leads while the clock is wrong.
+func (t timely) Elect(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error) {
+	if t.clock() != nil {
+		return false, nil
+	}
+	return t.Elector.Elect(ctx, name, owner, now, ttl)
 }
 
 // logHead notes the record's head where whoever can change the database cannot: in

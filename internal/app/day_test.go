@@ -3,6 +3,9 @@ package app_test
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +81,47 @@ func TestADayIsNotOverdrawnByRunsSideBySide(t *testing.T) {
 		told := len(s.Slack.All(answer, slacktest.Text("The allowance of 24 hours is used up")))
 		if told < asks-3 {
 			t.Errorf("%d were told", told)
+		}
+	})
+}
+
+// Row B67: the smaller model's summaries are counted before they are made, too: those that
+// the day has no room for are not made, and what was read is shown in part.
+func TestSummariesAreWithinTheDay(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o apptest.Options) {
+		reads := apptest.Turn{}
+		for i := range 3 {
+			reads.Calls = append(reads.Calls, apptest.Call{Name: "read_file", Args: fmt.Sprintf(`{"thought":"look","path":"long%d.txt"}`, i)})
+		}
+		script := apptest.Play(apptest.Turn{From: func(r apptest.Request) apptest.Turn {
+			if strings.Contains(r.Raw, `"model":"small"`) {
+				return apptest.Says("Ones, nothing but ones.")
+			}
+			return reads
+		}}, apptest.Says("Read."))
+		o.Model, o.YAML = script, "model: {small: small}\nlimits: {per_day: {all: {tokens: 300}}}\n"
+		s := stageOf(t, apptest.New(t, o))
+		for i := range 3 {
+			if err := os.WriteFile(filepath.Join(s.Dir, "data", fmt.Sprintf("long%d.txt", i)), []byte(strings.Repeat("one ", 1000)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Run()
+		ask := s.asks("read the long files")
+		s.Slack.Expect(slacktest.InThread(ask), answer, slacktest.Text("allowance of 24 hours"))
+		small := 0
+		for _, r := range script.Requests() {
+			if strings.Contains(r.Raw, `"model":"small"`) {
+				small++
+			}
+		}
+		if small != 2 || len(script.Requests()) != 3 { // 110 for the turn, 110 for each of two summaries
+			t.Errorf("%d summaries in %d requests", small, len(script.Requests()))
+		}
+		shares, err := s.Newest().Store().Costs(t.Context(), "channel", time.Now().Add(-time.Hour))
+		if err != nil || len(shares) != 1 || shares[0].Tokens != 330 {
+			t.Errorf("used: %+v, %v", shares, err)
 		}
 	})
 }

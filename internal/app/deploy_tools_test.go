@@ -1,15 +1,19 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"countersign/internal/app"
 	"countersign/internal/config"
@@ -31,7 +35,7 @@ func documented(t *testing.T, name, address string, service http.HandlerFunc) *t
 	s := httptest.NewServer(service)
 	t.Cleanup(s.Close)
 	text = strings.ReplaceAll(text, address, s.URL)
-	if !strings.Contains(text, "private_network") { // the stand-in is on loopback
+	if strings.Contains(text, "\n  http:") && !strings.Contains(text, "private_network") { // the stand-in is on loopback
 		text = strings.ReplaceAll(text, "      headers:", "      private_network: true\n      headers:")
 	}
 	env := map[string]string{"CODE_TOKEN": "code-token-1234", "KUBERNETES_TOKEN": "kube-token-1234", "DATABASE_URL": "sqlite:" + t.TempDir() + "/c.db"}
@@ -141,5 +145,43 @@ func TestDocumentedRestart(t *testing.T) {
 	}
 	if tool, _ := r.Get("restart_deployment"); !tool.Spec().Idempotent {
 		t.Error("a restart with one key is one restart")
+	}
+}
+
+func TestDocumentedCodeHost(t *testing.T) {
+	t.Parallel()
+	type in struct {
+		Number   int    `json:"number,omitempty"`
+		Workflow string `json:"workflow,omitempty"`
+	}
+	var done atomic.Int64
+	server := mcp.NewServer(&mcp.Implementation{Name: "host", Version: "1"}, nil)
+	for name, reads := range map[string]bool{"list_pull_requests": true, "merge_pull_request": false, "run_workflow": false, "delete_repository": false} {
+		mcp.AddTool(server, &mcp.Tool{Name: name, Description: name, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: reads}},
+			func(_ context.Context, _ *mcp.CallToolRequest, i in) (*mcp.CallToolResult, any, error) {
+				done.Add(1)
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf("%s %d", name, i.Number)}}}, nil, nil
+			})
+	}
+	streams := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	r := documented(t, "code-host-mcp", "https://mcp.code.example", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/mcp" || r.Header.Get("Authorization") != "Bearer code-token-1234" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		streams.ServeHTTP(w, r)
+	})
+	for name, risk := range map[string]tools.Risk{"code_list_pull_requests": tools.Low, "code_merge_pull_request": tools.High, "code_run_workflow": tools.High} {
+		if tool, ok := r.Get(name); !ok || tool.Spec().Risk != risk {
+			t.Errorf("%s is not there, or not %s", name, risk)
+		}
+	}
+	if _, ok := r.Get("code_delete_repository"); ok {
+		t.Error("a tool that is not allowed is offered")
+	}
+	tool, _ := r.Get("code_merge_pull_request")
+	res, err := tool.Call(t.Context(), tools.Call{Run: "run1", Step: "2", Args: json.RawMessage(`{"number":7}`)})
+	if err != nil || res.Text != "merge_pull_request 7" || res.Effect == "" || done.Load() != 1 {
+		t.Errorf("%+v, %v, %d calls", res, err, done.Load())
 	}
 }

@@ -55,6 +55,39 @@ func TestHomeListsReviewsAndGrants(t *testing.T) {
 	})
 }
 
+// The other buttons of Home: what waits is rejected there, and about what somebody else
+// approved alone a concern is raised. With these, Show, Revoke and the look of the other
+// tests every button that stands on a Home is pressed.
+func TestHomeRejectsAndRaisesConcerns(t *testing.T) {
+	t.Parallel()
+	count := &apptest.Counter{Name: "wipe", Risk: tools.High}
+	s := start(t, apptest.Options{
+		Extra: []tools.Tool{count}, Roles: "  oncall: {users: [U0FIN]}\n", Model: apptest.Play(wipes("one"), apptest.Says("All said.")),
+		Approvals: "approvals: {approvers: [manager], totp_key: '${CODES_KEY}', break_glass: [oncall], sweep: 200ms}",
+	})
+	s.enrolls(s.fin)
+	ask := s.asks("wipe one")
+	if errs := s.breaks(s.fin, s.card(ask), "nobody is awake", code(t, 0)); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	look := s.Slack.Expect(slacktest.InThread(ask), slacktest.Button("review_concern"))
+	s.answered(ask, "All said.")
+	other := s.asks("wipe two")
+	card := s.card(other)
+	s.pressesHome(s.mgr, "approval_reject", "wipe")
+	s.Slack.ExpectModal(s.mgr, "Why not?").MustSubmit()
+	s.Slack.ExpectUpdate(card, slacktest.NoButton("approval_approve"), slacktest.Text("<@U0MGR> rejected"))
+	s.answered(other, "All said.")
+	s.pressesHome(s.mgr, "review_concern", "please look")
+	form := s.Slack.ExpectModal(s.mgr, "Raise a concern")
+	form.Fill("reason", "somebody was awake")
+	form.MustSubmit()
+	s.Slack.ExpectUpdate(look, slacktest.NoButton("review_concern"), slacktest.Text("<@U0MGR> raised a concern"), slacktest.Text("somebody was awake"))
+	if count.Count() != 1 {
+		t.Errorf("%d calls", count.Count())
+	}
+}
+
 // What is denied after somebody approved it alone does not run: the worker was busy with
 // another call when the rule came.
 func TestDeniedAfterBreakGlass(t *testing.T) {

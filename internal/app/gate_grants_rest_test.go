@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"countersign/internal/apptest"
 	"countersign/internal/config"
@@ -16,7 +15,10 @@ import (
 // the one that they approved; a rule, not the default, says that they decide.
 func granted(t *testing.T, o apptest.Options, count *apptest.Counter) (s *stage, card slacktest.Message, p *apptest.Process) {
 	t.Helper()
-	o.Extra, o.Model, o.Lease, o.Roles = []tools.Tool{count}, wiper(), 2*time.Second, "  oncall: {users: [U0FIN]}\n"
+	o.Extra, o.Model, o.Lease = []tools.Tool{count}, wiper(), steadyLease
+	if o.Roles == "" {
+		o.Roles = "  oncall: {users: [U0FIN]}\n"
+	}
 	o.Approvals = "approvals: {approvers: [manager], grants: {count: 3, within: 1h}, sweep: 200ms}"
 	o.YAML += "limits: {tool_timeout: 500ms, open_approvals: {per_run: 5, per_asker: 50}}\nrules: [{tool: wipe, approvers: [oncall]}]\n"
 	s = stageOf(t, apptest.New(t, o))
@@ -86,7 +88,8 @@ func TestUnknownCallOfAGrantIsRunAgainByItsPeople(t *testing.T) {
 		s.Slack.ExpectUpdate(question, slacktest.Button("uncertain_run"))
 		s.pressesWhenThere(s.mgr, question, "uncertain_run")
 		s.told(s.mgr, "Only people with the role")
-		s.pressesWhenThere(s.fin, question, "uncertain_run")
+		s.pressesWhenThere(s.fin, question, "uncertain_run") // nobody was shown this call yet
+		s.pressesWhenThere(s.fin, s.card(ask), "approval_approve")
 		s.answered(ask, "Done.")
 		if count.Count() != 3 {
 			t.Errorf("%d calls", count.Count())
@@ -143,4 +146,31 @@ func TestCalledLateGivesNoStandingGrant(t *testing.T) {
 	s.gives(s.fin, card, "2")
 	s.told(s.fin, "Only people with the role")
 	s.mustHaveRecorded(map[string]int{"grant.opened": 0})
+}
+
+// What a person made of another call counts as the call that ran: while nobody knows for
+// sure what became of that, a standing grant does not repeat it, also where a second
+// attempt failed and only somebody's word says that the first did nothing.
+func TestStandingGrantRestsAfterAFailedSecondAttempt(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o apptest.Options) {
+		count := unwiper(2)
+		o.Roles = "  oncall: {users: [U0FIN, U0MGR]}\n"
+		s, _, _ := granted(t, o, count)
+		before := count.Do
+		count.Do = func(ctx context.Context, call tools.Call) (tools.Result, error) {
+			if count.Count() == 3 {
+				return tools.Result{}, &tools.Failure{Code: "refused", Message: "the service refused it"}
+			}
+			return before(ctx, call)
+		}
+		ask := s.asks("wipe thing-b, then thing-a")
+		s.edits(s.fin, s.card(ask, slacktest.Text("thing-b")), "arg:what", "thing-a")
+		question := s.question(ask)
+		s.wantsAgain(s.mgr, question) // counts as the approval
+		s.card(ask, slacktest.Text("thing-a"))
+		if count.Count() != 3 {
+			t.Errorf("%d calls", count.Count())
+		}
+	})
 }

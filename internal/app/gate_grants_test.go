@@ -12,9 +12,12 @@ import (
 	"countersign/tools"
 )
 
-var thing = regexp.MustCompile(`wipe (thing-[a-z]+)(?: times (\d+))?`)
+var (
+	thing = regexp.MustCompile(`wipe (thing-[a-z]+)(?: times (\d+))?`)
+	then  = regexp.MustCompile(`then (thing-[a-z]+)`)
+)
 
-// wiper is a model that wipes what it was asked to wipe.
+// wiper is a model that wipes what it was asked to wipe, and then another thing.
 func wiper() *apptest.Script {
 	return apptest.Play(apptest.Turn{From: func(r apptest.Request) apptest.Turn {
 		found := thing.FindStringSubmatch(r.Raw)
@@ -26,6 +29,11 @@ func wiper() *apptest.Script {
 			n = found[2]
 		}
 		return apptest.Calls("wipe", fmt.Sprintf(`{"thought":"asked for","what":%q,"n":%s}`, found[1], n))
+	}}, apptest.Turn{From: func(r apptest.Request) apptest.Turn {
+		if next := then.FindStringSubmatch(r.Raw); next != nil {
+			return apptest.Calls("wipe", fmt.Sprintf(`{"thought":"asked for","what":%q,"n":1}`, next[1]))
+		}
+		return apptest.Says("Done.")
 	}}, apptest.Says("Done."))
 }
 

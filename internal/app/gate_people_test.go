@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"testing"
+	"time"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -124,13 +125,52 @@ func TestEscalation(t *testing.T) {
 	})
 }
 
+// Who may decide gives a request more time once its end was announced.
+// Row B59: a reminder, more time, and an end.
+func TestMoreTime(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o apptest.Options) {
+		o.Approvals = "approvals: {approvers: [manager, finance], ttl: 1h, remind: [59m58s], sweep: 200ms}"
+		s := start(t, o)
+		card := s.card(s.asks("删除文档 doc_42"), slacktest.NoButton("approval_extend"))
+		end := s.waits(agent.WaitingApproval).Approvals[0].ExpiresAt
+		s.Slack.ExpectUpdate(card, slacktest.Text("⏰"), slacktest.Button("approval_extend"))
+		s.pressesWhenThere(s.fin, card, "approval_extend")
+		s.Until("a later end", func() bool { return s.whole().Approvals[0].ExpiresAt.After(end) })
+		s.mustAudit(s.whole(), "approval.extended", "U0FIN")
+	})
+}
+
+// More time is given by who may decide, and not for ever.
+func TestMoreTimeHasAnEnd(t *testing.T) {
+	t.Parallel()
+	clock := &apptest.Shifted{}
+	s := start(t, apptest.Options{Now: clock.Now, Approvals: "approvals: {approvers: [manager, finance], ttl: 1h, remind: [12m], sweep: 200ms}"})
+	card := s.card(s.asks("删除文档 doc_42"))
+	for _, minutes := range []int{50, 55, 55, 55} { // it ends at 60, 110, 165, 220, and at 240 whatever they do
+		clock.Shift(time.Duration(minutes) * time.Minute)
+		s.Slack.ExpectUpdate(card, slacktest.Text("⏰"), slacktest.Button("approval_extend"))
+		s.pressesWhenThere(s.ana, card, "approval_extend")
+		s.told(s.ana, "Only people with the role")
+		s.pressesWhenThere(s.fin, card, "approval_extend")
+		s.Slack.ExpectUpdate(card, slacktest.NoText("⏰"), slacktest.NoButton("approval_extend"))
+	}
+	clock.Shift(20 * time.Minute)
+	s.Slack.ExpectUpdate(card, slacktest.Text("⏰"), slacktest.NoButton("approval_extend"))
+	clock.Shift(10 * time.Minute)
+	s.Slack.ExpectUpdate(card, slacktest.Button("approval_again"))
+	s.mustAudit(s.waits(agent.Success), "approval.expire", "")
+}
+
 // The asker of an expired request asks again: a new run of the same words, all gates anew.
 // Slack row 35.
 func TestAskAgain(t *testing.T) {
 	t.Parallel()
-	s := start(t, apptest.Options{Approvals: "approvals: {approvers: [manager], ttl: 4s, sweep: 200ms}"})
+	clock := &apptest.Shifted{}
+	s := start(t, apptest.Options{Now: clock.Now})
 	ask := s.asks("删除文档 doc_42")
 	card := s.card(ask)
+	clock.Shift(time.Hour)
 	s.Slack.ExpectUpdate(card, slacktest.Button("approval_again"))
 	s.waits(agent.Success)
 	s.mgr.Clicks(card, "approval_again")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"countersign/agent"
 	"countersign/internal/apptest"
@@ -46,7 +45,7 @@ func TestProbeSettlesAnUnknownOutcome(t *testing.T) {
 				}}
 				var times atomic.Int64
 				script := apptest.Play(apptest.Calls("wipe", `{"thought":"asked","what":"x"}`), apptest.Says("That is all."))
-				o.Extra, o.Model, o.Lease, o.YAML = []tools.Tool{asked{lost, tt.answer, &times}}, script, time.Second, "limits: {tool_timeout: 300ms}\n"
+				o.Extra, o.Model, o.Lease, o.YAML = []tools.Tool{asked{lost, tt.answer, &times}}, script, steadyLease, "limits: {tool_timeout: 300ms}\n"
 				s := start(t, o)
 				ask := s.asks("wipe x")
 				s.pressesWhenThere(s.mgr, s.card(ask), "approval_approve")
@@ -68,4 +67,42 @@ func TestProbeSettlesAnUnknownOutcome(t *testing.T) {
 			})
 		})
 	}
+}
+
+// remembers is a tool that can only be asked afterwards with what was shown beforehand, as
+// delete_document is.
+type remembers struct{ *apptest.Counter }
+
+// Probe implements tools.Prober.
+func (remembers) Probe(_ context.Context, c tools.Call) (tools.Probed, error) {
+	if c.Preview == nil || c.Preview.Material["sum"] != "1" {
+		return tools.ProbedUnknown, nil
+	}
+	return tools.ProbedHappened, nil
+}
+
+// A probe gets what was shown beforehand, as the call did.
+func TestProbeIsGivenWhatWasShown(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o apptest.Options) {
+		lost := &apptest.Counter{
+			Name: "wipe", Risk: tools.High,
+			Do: func(context.Context, tools.Call) (tools.Result, error) {
+				return tools.Result{}, errors.New("the connection ended")
+			},
+			Show: func(context.Context, tools.Call) (tools.Preview, error) {
+				return tools.Preview{Summary: "one", Material: map[string]string{"sum": "1"}}, nil
+			},
+		}
+		o.Extra, o.Lease, o.YAML = []tools.Tool{remembers{lost}}, steadyLease, "limits: {tool_timeout: 300ms}\n"
+		o.Model = apptest.Play(apptest.Calls("wipe", `{"thought":"asked","what":"x"}`), apptest.Says("That is all."))
+		s := start(t, o)
+		ask := s.asks("wipe x")
+		s.pressesWhenThere(s.mgr, s.card(ask), "approval_approve")
+		s.Slack.Expect(slacktest.InThread(ask), slacktest.MetaHas("subject", "/question/"))
+		s.answered(ask, "That is all.")
+		if w := s.waits(agent.Success); w.Steps[0].State != agent.StepSucceeded || lost.Count() != 1 {
+			t.Errorf("%s after %d calls", w.Steps[0].State, lost.Count())
+		}
+	})
 }

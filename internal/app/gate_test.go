@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"path/filepath"
@@ -71,7 +72,13 @@ func refunded(s *stage) float64 {
 // amount asks the shop's database for one number.
 func (s *stage) amount(query string) float64 {
 	s.t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(s.Dir, "shop.db"))
+	return s.amountIn(filepath.Join(s.Dir, "shop.db"), query)
+}
+
+// amountIn asks any database file for one number.
+func (s *stage) amountIn(file, query string) float64 {
+	s.t.Helper()
+	db, err := sql.Open("sqlite3", "file:"+file)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -112,6 +119,46 @@ func TestLoweredRiskIsCounted(t *testing.T) {
 		}
 		if count.Count() != 4 || w.Run.Spent.Steps != 4 {
 			t.Errorf("%d calls, %d steps", count.Count(), w.Run.Spent.Steps)
+		}
+	})
+}
+
+// A rule whose budget is used up lets nothing pass: what stands below it holds then, not
+// less than that.
+func TestBelowAUsedUpRule(t *testing.T) {
+	t.Parallel()
+	const free = `rules:
+  - {tool: pay, when: "args.amount <= 20.0", risk: medium, at_most: {count: 1, within: 24h}}
+`
+	pays := func(below string) (*apptest.Counter, apptest.Options) {
+		c := &apptest.Counter{Name: "pay", Risk: tools.High, Schema: `{"type":"object","properties":{"amount":{"type":"number"}},"required":["amount"]}`}
+		return c, apptest.Options{
+			Extra: []tools.Tool{c}, YAML: free + below,
+			Model: apptest.Play(apptest.Calls("pay", `{"thought":"owed","amount":5}`), apptest.Calls("pay", `{"thought":"owed","amount":6}`), apptest.Says("That is all.")),
+		}
+	}
+	t.Run("asks for others", func(t *testing.T) {
+		t.Parallel()
+		c, o := pays("  - {tool: pay, approvers: [oncall]}\n")
+		o.Roles = "  oncall: {users: [U0FIN]}\n"
+		s := start(t, o)
+		ask := s.asks("pay what is owed")
+		card := s.card(ask, slacktest.Text("amount"))
+		s.mgr.Clicks(card, "approval_approve")
+		s.told(s.mgr, "oncall")
+		s.pressesWhenThere(s.fin, card, "approval_approve")
+		s.answered(ask, "That is all.")
+		if w := s.waits(agent.Success); c.Count() != 2 || w.Steps[1].Risk != tools.High {
+			t.Errorf("%d calls, %+v", c.Count(), w.Steps[1])
+		}
+	})
+	t.Run("denies", func(t *testing.T) {
+		t.Parallel()
+		c, o := pays("  - {tool: pay, deny: one small payment a day}\n")
+		s := start(t, o)
+		s.answered(s.asks("pay what is owed"), "That is all.")
+		if w := s.waits(agent.Success); c.Count() != 1 || w.Steps[1].Code != "denied" {
+			t.Errorf("%d calls, %+v", c.Count(), w.Steps[1])
 		}
 	})
 }
@@ -176,4 +223,24 @@ func TestSelfApproval(t *testing.T) {
 	ask := s.asks("删除文档 doc_42")
 	s.ana.Clicks(s.card(ask, slacktest.Button("approval_approve")), "approval_approve")
 	s.answered(ask, "doc_42")
+}
+
+// An effect with bytes that are no text, as an old table may have them, is shown, approved
+// and had: what was sealed is what is read again.
+func TestAnEffectOfBrokenTextCanBeApproved(t *testing.T) {
+	t.Parallel()
+	broken := "caf\xe9\xff \u2028<"
+	onBoth(t, func(t *testing.T, o apptest.Options) {
+		c := &apptest.Counter{Name: "wipe", Risk: tools.High, Show: func(context.Context, tools.Call) (tools.Preview, error) {
+			return tools.Preview{Summary: broken, Detail: broken, Untried: broken, Material: map[string]string{broken: broken}}, nil
+		}}
+		o.Extra, o.Model = []tools.Tool{c}, apptest.Play(apptest.Calls("wipe", `{"thought":"a","what":"doc_42"}`), apptest.Says("That is all."))
+		s := start(t, o)
+		ask := s.asks("wipe doc_42")
+		s.pressesWhenThere(s.mgr, s.card(ask, slacktest.Text("caf\uFFFD")), "approval_approve")
+		s.answered(ask, "That is all.")
+		if w := s.whole(); c.Count() != 1 {
+			t.Errorf("%d calls: %s %s %q", c.Count(), w.Steps[0].State, w.Steps[0].Code, w.Steps[0].Observation)
+		}
+	})
 }

@@ -193,6 +193,7 @@ func TestChangedSinceTheCardAsksAgain(t *testing.T) {
 		if counter.Count() != 1 || w.Approvals[0].State != approvals.Lapsed || w.Approvals[1].State != approvals.Redeemed {
 			t.Errorf("%d calls, approvals %s, %s", counter.Count(), w.Approvals[0].State, w.Approvals[1].State)
 		}
+		s.mustAudit(w, "approval.opened", "", `"requester":"U0ANA"`, `"policy":"`, "the effect changed", "release-2")
 	})
 }
 

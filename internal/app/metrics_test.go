@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -16,7 +15,7 @@ import (
 // page reads something of the process's own listener.
 func (s *stage) page(path string) string {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+s.Config().HTTP.Addr+path, http.NoBody)
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+s.Newest().Addr()+path, http.NoBody)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -36,7 +35,7 @@ func (s *stage) page(path string) string {
 func TestMetricsTellTheStory(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
-		o.Env = map[string]string{"COUNTERSIGN_HTTP_ADDR": free(t)}
+		o.Env = map[string]string{"COUNTERSIGN_HTTP_ADDR": apptest.Free(t)}
 		s := start(t, o)
 		s.asks("delete doc_42")
 		card := s.Slack.Expect(slacktest.Button("approval_approve"))
@@ -65,15 +64,4 @@ func TestMetricsTellTheStory(t *testing.T) {
 			t.Error("the metrics hold words of people or their ids")
 		}
 	})
-}
-
-// free gives an address that nobody listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

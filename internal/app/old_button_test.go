@@ -26,7 +26,7 @@ func TestTheButtonOfARejectedCard(t *testing.T) {
 		s.mgr.Clicks(one, "approval_reject")
 		s.Slack.ExpectModal(s.mgr, "Why not?").Fill("reason", "not that one").MustSubmit()
 		two := s.card(ask, slacktest.Text("disk-2"))
-		s.pressesWith(s.mgr, two, old)
+		s.pressesWith(s.mgr, two, "approval_approve", old)
 		s.told(s.mgr, "rejected this already")
 		s.Slack.ExpectUpdate(one, slacktest.NoButton(""), slacktest.Text("rejected"), slacktest.Text("not that one"))
 		w := s.waits(agent.WaitingApproval)

@@ -54,10 +54,13 @@ func (o *Operator) Close() error { return o.stop.run() }
 // as for a click, and who the bot is there.
 func (o *Operator) Door(ctx context.Context) (*decisions.Door, bot.Self, error) {
 	a := o.app
-	if err := a.wireSlack(ctx); err != nil {
+	_, err := o.Self(ctx)
+	if err != nil {
 		return nil, bot.Self{}, err
 	}
-	var err error
+	if err := o.clock(ctx); err != nil {
+		return nil, bot.Self{}, err
+	}
 	if a.prompts, err = prompts.New(); err != nil {
 		return nil, bot.Self{}, err
 	}
@@ -74,19 +77,52 @@ func (o *Operator) Door(ctx context.Context) (*decisions.Door, bot.Self, error) 
 	if err != nil {
 		return nil, bot.Self{}, err
 	}
-	a.gate = &agent.Gate{Tools: a.registry, Policy: a.currentPolicy, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout}
+	a.gate = &agent.Gate{Tools: a.registry, Policy: a.currentPolicy, Prompts: a.prompts, Timeout: a.cfg.Limits.ToolTimeout, Trials: agent.NewTrials(a.now)}
 	return decisions.New(decisions.Config{
-		Store: a.store, Care: a.store, Factors: a.store, Box: box, Notify: a.cfg.Approvals.Notify == "dm", Directory: bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now), Gate: a.gate, Prompts: a.prompts,
+		Store: a.store, Care: a.store, Factors: a.store, Grants: a.store, Reviews: a.store, Box: box, Notify: a.cfg.Approvals.Notify == "dm", Directory: bot.NewDirectory(a.slack.edge.API, a.slack.self, a.gate.Policy, a.now), Gate: a.gate, Prompts: a.prompts,
 		Now: a.now, Logger: a.log, Cards: string(a.cfg.Slack.ApprovalsChannel), Lease: a.lease(), PerMinute: a.cfg.Approvals.ResumePerMinute, Mask: a.mask,
 	}), a.slack.self, nil
 }
 
+// clock says whether anything can be decided by the clock of this machine.
+func (o *Operator) clock(ctx context.Context) error {
+	err := o.app.queue.CompareClocks(ctx)
+	if errors.Is(err, queue.ErrSkewed) {
+		return fault.Wrap(err, fault.Unavailable, "The clock of this machine differs from the database's, so nothing can be decided here: set it first.")
+	}
+	return err
+}
+
 // Self asks Slack who the bot is.
 func (o *Operator) Self(ctx context.Context) (bot.Self, error) {
-	if err := o.app.wireSlack(ctx); err != nil {
-		return bot.Self{}, err
+	switch {
+	case o.app.slack != nil:
+	case o.app.cfg.Slack.BotToken.IsZero():
+		return bot.Self{}, fault.New(fault.Invalid, "SLACK_BOT_TOKEN (xoxb-…) is needed: Slack is asked who people are.")
+	default:
+		if err := o.app.askSlack(ctx); err != nil {
+			return bot.Self{}, err
+		}
 	}
 	return o.app.slack.self, nil
+}
+
+// Workspace is where people have their accounts: that of the bot token, or without one
+// that of the runs in the database, because what concerns the database alone should need
+// no secret of Slack's.
+func (o *Operator) Workspace(ctx context.Context) (string, error) {
+	if !o.app.cfg.Slack.BotToken.IsZero() {
+		self, err := o.Self(ctx)
+		return self.Team, err
+	}
+	found, err := o.Store.Installations(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) != 1:
+		return "", fault.New(fault.Invalid, "The database has runs of %d workspaces, so it does not say which one is meant: set SLACK_BOT_TOKEN (xoxb-…).", len(found))
+	}
+	return found[0], nil
 }
 
 // bare is an edition of which nothing is wired.
@@ -126,7 +162,7 @@ func OpenExisting(ctx context.Context, c store.Config) (*store.Store, error) {
 func (o *Operator) ringOnly(ctx context.Context) (err error) {
 	a := o.app
 	a.queue, err = queue.New(queue.Config{
-		DB: a.store.Writer(), Postgres: a.store.URL(), Leases: a.store, Owner: a.owner, Now: a.now, Logger: a.log,
+		DB: a.store.Writer(), Postgres: a.store.URL(), Leases: a.store, Owner: a.owner, DatabaseNow: a.store.DatabaseNow, Now: a.now, Logger: a.log,
 	})
 	if err != nil {
 		return err

@@ -100,7 +100,7 @@ func (s *stage) live() time.Duration {
 	s.mgr.Clicks(s.card(ask, slacktest.Button("approval_approve")), "approval_approve")
 	s.answered(ask, "Done.")
 	took := time.Since(began)
-	if took > 15*time.Second {
+	if took > 2*time.Minute { // all the cards would take ten, at one a second
 		s.t.Errorf("a fresh request took %s beside what is overdue", took)
 	}
 	return took

@@ -2,14 +2,16 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"countersign/approvals/decisions"
 	"countersign/approvals/policy"
 	"countersign/internal/config"
-	"countersign/internal/fault"
 	"countersign/tools"
 )
 
@@ -26,7 +28,7 @@ func policyOf(c *config.Config) (*policy.Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stamp the policy: %w", err)
 	}
-	p.Stamp = tools.Digest("policy", string(stamp))
+	p.Stamp = tools.Digest(append([]string{"policy", string(stamp)}, kept(c)...)...)
 	if c.Approvals.Escalate != nil {
 		p.Default.Escalate = c.Approvals.Escalate.To
 	}
@@ -41,9 +43,50 @@ func policyOf(c *config.Config) (*policy.Policy, error) {
 		rules[i] = ruleOf(fmt.Sprintf("rules[%d]", i), r)
 	}
 	if p.Rules, err = policy.NewRules(rules); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "%s.", err)
+		return nil, placed(c, err)
 	}
 	return p, nil
+}
+
+// kept lists what of the tools is written as a mask otherwise and can say where they act:
+// addresses, headers, environments.
+func kept(c *config.Config) []string {
+	var out []string
+	all := func(of map[string]config.Secret) {
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			out = append(out, name, of[name].Reveal())
+		}
+	}
+	for _, d := range c.Tools.SQL {
+		out = append(out, d.URL.Reveal())
+	}
+	for _, h := range c.Tools.HTTP {
+		all(h.Headers)
+	}
+	for _, o := range c.Tools.OpenAPI {
+		all(o.Headers)
+	}
+	if s := c.Tools.Sandbox; s != nil {
+		all(s.Env)
+	}
+	for _, m := range c.Tools.MCP {
+		all(m.Headers)
+		all(m.Env)
+	}
+	return out
+}
+
+// placed says where in the configuration the rules stand with which something is wrong.
+func placed(c *config.Config, err error) error {
+	var wrong policy.RuleErrors
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	problems := make(config.Problems, len(wrong))
+	for i, w := range wrong {
+		problems[i] = c.Problem(w.Key, w.Text)
+	}
+	return problems
 }
 
 func ruleOf(name string, r config.Rule) policy.Rule {
@@ -89,7 +132,7 @@ func (a *edition) wirePolicy() error {
 	}
 	if p.Rules != nil {
 		if err := p.Rules.Unsound(a.registry, a.mayCome); err != nil {
-			return fault.Wrap(err, fault.Invalid, "%s.", err)
+			return placed(a.cfg, err)
 		}
 	}
 	a.law = p

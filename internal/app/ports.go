@@ -21,5 +21,6 @@ type Ports interface {
 	bot.Views
 	bot.Marks
 	bot.After
+	bot.Sightings
 	queue.Leases
 }

@@ -32,7 +32,7 @@ func TestProgressOfAnMCPCallIsShown(t *testing.T) {
 	hub := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	t.Cleanup(hub.Close)
 	w := apptest.Start(t, apptest.Options{
-		YAML:  fmt.Sprintf("  mcp:\n    - {name: hub, url: %q, trusted: true}\n", hub.URL),
+		YAML:  fmt.Sprintf("  mcp:\n    - {name: hub, url: %q, trusted: true}\nlimits: {tool_timeout: 1m}\n", hub.URL), // the call lasts until its progress was shown
 		Model: apptest.Play(apptest.Calls("hub_scan", `{}`), apptest.Says("All is well.")),
 	})
 	w.Slack.User("ana").Says("#ops", "@countersign scan the shelves")

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -189,11 +188,8 @@ func (a *App) noteReload(ctx context.Context, r Reloaded) error {
 	if len(r.Taken)+len(r.Restart) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(map[string]any{"taken": r.Taken, "restart": r.Restart})
-	if err != nil { // cannot be: it is plain text
-		data = []byte("{}")
-	}
-	entry := audit.Entry{At: a.now(), Kind: "config.reloaded", Via: "signal", Data: a.live().mask(string(data))}
+	data := audit.Data(map[string]any{"taken": r.Taken, "restart": r.Restart}, a.live().mask)
+	entry := audit.Entry{At: a.now(), Kind: "config.reloaded", Via: "signal", Data: data}
 	return a.store.Refuse(ctx, []audit.Entry{entry})
 }
 

@@ -30,7 +30,7 @@ func (s *stage) reread(old, now string) *config.Config {
 func TestReloadKeepsTheStricter(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o apptest.Options) {
-		o.Env = map[string]string{"COUNTERSIGN_HTTP_ADDR": free(t)}
+		o.Env = map[string]string{"COUNTERSIGN_HTTP_ADDR": apptest.Free(t)}
 		s := start(t, o)
 		s.asks("delete doc_42")
 		card := s.Slack.Expect(slacktest.Button("approval_approve"))
@@ -58,7 +58,7 @@ func TestReloadKeepsTheStricter(t *testing.T) {
 // What cannot be taken over leaves everything as it was; what can is recorded, without secrets.
 func TestReloadIsCheckedAndRecorded(t *testing.T) {
 	t.Parallel()
-	s := start(t, apptest.Options{Env: map[string]string{"COUNTERSIGN_HTTP_ADDR": free(t)}})
+	s := start(t, apptest.Options{Env: map[string]string{"COUNTERSIGN_HTTP_ADDR": apptest.Free(t)}})
 	bad := s.reread("approvers: [manager]", "approvers: [manager], quorum: 2")
 	bad.Rules = []config.Rule{{Tool: "delete_document", Risk: "low"}} // lowers a risk without a bound
 	if _, err := s.Newest().Reload(t.Context(), bad); err == nil {

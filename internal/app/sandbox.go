@@ -23,7 +23,10 @@ func (a *edition) sandboxTools(ctx context.Context) ([]tools.Tool, error) {
 	}
 	c := sandbox.Config{
 		Image: s.Image, Memory: int64(s.Memory), Pids: s.Pids, Timeout: a.cfg.Limits.ToolTimeout, Label: host, Now: a.now, Logger: a.log,
-		Getenv: os.Getenv,
+		Getenv: os.Getenv, Env: map[string]string{},
+	}
+	for name, value := range s.Env {
+		c.Env[name] = value.Reveal()
 	}
 	for _, m := range s.Mounts {
 		c.Mounts = append(c.Mounts, sandbox.Mount{Host: m.Host, At: m.At})

@@ -1,11 +1,13 @@
 package app_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -76,7 +78,7 @@ func TestStaleCard(t *testing.T) {
 		s.mgr.Clicks(card, "approval_edit")
 		s.Slack.ExpectModal(s.mgr, "Edit before it runs").Fill("arg:what", "doc_43").MustSubmit()
 		s.Slack.ExpectUpdate(card, slacktest.Text("doc_43"), slacktest.Text("<@U0MGR>"), slacktest.Button("approval_approve"))
-		s.pressesWith(s.fin, card, old)
+		s.pressesWith(s.fin, card, "approval_approve", old)
 		s.told(s.fin, "This was changed since you saw it")
 		if out := form.Fill("reason", "no").Submit(); !out.Acked || len(out.Errors) > 0 {
 			t.Errorf("the late form: %+v", out)
@@ -95,10 +97,10 @@ func TestStaleCard(t *testing.T) {
 	})
 }
 
-// pressesWith presses Approve with the value of another time.
-func (s *stage) pressesWith(who slacktest.Person, m slacktest.Message, value string) {
+// pressesWith presses a button with the value of another time.
+func (s *stage) pressesWith(who slacktest.Person, m slacktest.Message, action, value string) {
 	s.t.Helper()
-	_, err := who.Press(localslack.Click{Channel: m.Channel, TS: m.TS, ActionID: "approval_approve", Forge: func(p map[string]any) {
+	_, err := who.Press(localslack.Click{Channel: m.Channel, TS: m.TS, ActionID: action, Forge: func(p map[string]any) {
 		first(p["actions"])["value"] = value
 	}})
 	if err != nil {
@@ -201,6 +203,8 @@ func TestRacingDeciders(t *testing.T) {
 // race lets many people decide at once, half of them against, and counts the verdicts that stood.
 func (s *stage) race(a approvals.Approval, people int) int {
 	door := s.Newest().Door()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 4*time.Minute) // in place of the store's few seconds: all wait for one row
+	defer cancel()
 	var all sync.WaitGroup
 	results := make(chan decisions.Outcome, people)
 	for i := range people {
@@ -213,9 +217,9 @@ func (s *stage) race(a approvals.Approval, people int) int {
 				ID: fmt.Sprintf("race/%d", i), Approval: a.ID, Revision: a.Revision, Digest: a.Current().Digest, Verdict: verdict,
 				Who: policy.Actor{Team: "T0LOCAL", User: fmt.Sprintf("U0M%03d", i)}, Via: "slack",
 			}
-			out, err := door.Decide(s.t.Context(), t)
+			out, err := door.Decide(ctx, t)
 			for try := 0; err != nil && try < 5; try++ { // a stored click is acted upon until the database lets it be
-				out, err = door.Decide(s.t.Context(), t)
+				out, err = door.Decide(ctx, t)
 			}
 			if err != nil {
 				s.t.Errorf("decider %d: %v", i, err)
@@ -289,7 +293,7 @@ func TestUnknownButton(t *testing.T) {
 		s.pressesInstead(s.mgr, card, "approval_approve", "approval_of_tomorrow")
 		s.told(s.mgr, "I don't know this button any more")
 		for _, value := range []string{"", "null", "{}", `{"approval":"a1"}`, strings.Repeat("9", 2000)} {
-			s.pressesWith(s.mgr, card, value)
+			s.pressesWith(s.mgr, card, "approval_approve", value)
 			s.Slack.Expect(slacktest.OnlyFor(s.mgr))
 		}
 		if w := s.whole(); w.Approvals[0].State != approvals.Pending || counter.Count() != 0 {

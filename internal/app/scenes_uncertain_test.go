@@ -53,8 +53,11 @@ func lossy(t *testing.T, cause string) (tool tools.Tool, reached *atomic.Int64) 
 func uncertain(t *testing.T, o apptest.Options, cause string) (s *stage, ask, question slacktest.Message, reached *atomic.Int64) {
 	t.Helper()
 	tool, reached := lossy(t, cause)
-	o.Extra, o.Lease, o.Sweep = []tools.Tool{tool}, time.Second, 200*time.Millisecond
+	o.Extra, o.Lease, o.Sweep = []tools.Tool{tool}, steadyLease, 200*time.Millisecond
 	o.YAML = "\nlimits: {tool_timeout: 300ms}\n"
+	if cause != "timeout" {
+		o.YAML = "\nlimits: {tool_timeout: 3s}\n" // the further call is a real one, and must have its answer
+	}
 	o.Model = apptest.Play(apptest.Calls("wipe", `{"thought":"asked for","what":"doc_42"}`), apptest.Says("That is all."))
 	s = start(t, o)
 	ask = s.asks("wipe doc_42")

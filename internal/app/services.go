@@ -13,7 +13,7 @@ import (
 )
 
 // errNoService says that nothing configured has the name any more.
-var errNoService = errors.New("no such schedule, hook or token")
+var errNoService = fmt.Errorf("no such schedule, hook or token: %w", agent.ErrNobody)
 
 // service is an asker that is no person: it has the roles that it was given, and a
 // person who answers for it.
@@ -59,7 +59,7 @@ func (a *edition) serviceOf(ctx context.Context, kind, name string) (service, er
 	switch kind {
 	case "token":
 		t, err := a.store.TokenNamed(ctx, name)
-		if err == nil && !t.Valid(a.now()) {
+		if errors.Is(err, agent.ErrNotFound) || err == nil && !t.Valid(a.now()) {
 			err = errNoService
 		}
 		return service{t.Owner, t.Roles}, err

@@ -22,6 +22,12 @@ func (a *edition) wireSlack(ctx context.Context) error {
 	if s.BotToken.IsZero() || s.AppToken.IsZero() {
 		return fault.New(fault.Invalid, "SLACK_BOT_TOKEN (xoxb-…) and SLACK_APP_TOKEN (xapp-…) are needed: `countersign manifest` prints the app to create, `countersign demo` needs neither.")
 	}
+	return a.askSlack(ctx)
+}
+
+// askSlack asks who the bot is, which takes the bot token alone.
+func (a *edition) askSlack(ctx context.Context) error {
+	s := a.cfg.Slack
 	edge := bot.NewEdge(s.BotToken.Reveal(), s.AppToken.Reveal(), apiURL(s.APIURL), &http.Client{Timeout: slackTimeout})
 	self, err := edge.Self(ctx)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/agent"
 	"countersign/internal/apptest"
@@ -24,6 +25,11 @@ func onBoth(t *testing.T, f func(t *testing.T, o apptest.Options)) {
 		})
 	}
 }
+
+// steadyLease is a short lease for tests that wait until one is over. It is no shorter:
+// a call whose commit takes half of a lease twice is given up, as it should be, and those
+// tests are about calls that are made.
+const steadyLease = 3 * time.Second
 
 // answer is a run's answer in the thread.
 var answer = slacktest.MetaHas("subject", "/answer")

@@ -71,7 +71,7 @@ func with(yaml string) func(string, map[string]string) string {
 // settled starts a world with a listener that stays where it is over reloads.
 func settled(t *testing.T, o apptest.Options) *stage {
 	t.Helper()
-	o.Env = map[string]string{"COUNTERSIGN_HTTP_ADDR": free(t)}
+	o.Env = map[string]string{"COUNTERSIGN_HTTP_ADDR": apptest.Free(t)}
 	return start(t, o)
 }
 

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 
 	"countersign/internal/config"
 	"countersign/internal/fault"
+	"countersign/internal/store"
 	"countersign/tools"
 	"countersign/tools/docs"
 	"countersign/tools/files"
@@ -93,6 +93,7 @@ func (a *edition) sqlTools() ([]tools.Tool, error) {
 	for _, d := range a.cfg.Tools.SQL {
 		dbs = append(dbs, sqldb.Database{
 			Name: d.Name, URL: d.URL.Reveal(), Write: d.Write, Private: d.Private, Roles: d.Roles, Channels: idsOf(d.Channels), MaxCost: d.MaxCost,
+			Refuse: store.OwnTables(),
 		})
 	}
 	ts, closer, err := sqldb.New(dbs, sqldb.Limits{Timeout: a.cfg.Limits.ToolTimeout})
@@ -180,7 +181,7 @@ func (a *edition) guardPaths() error {
 		}
 	}
 	for _, d := range a.cfg.Tools.SQL {
-		if sameDatabase(d.URL.Reveal(), a.cfg.Database.URL.Reveal()) {
+		if config.SameDatabase(d.URL.Reveal(), a.cfg.Database.URL.Reveal()) {
 			return fault.New(fault.Invalid, "tools.sql %s is countersign's own database, which no tool may reach. Give one of them another address.", d.Name)
 		}
 	}
@@ -224,20 +225,6 @@ func resolve(path string) string {
 	return abs
 }
 
-func sameDatabase(x, y string) bool {
-	px, okx := strings.CutPrefix(x, "sqlite:")
-	py, oky := strings.CutPrefix(y, "sqlite:")
-	if okx && oky {
-		return resolve(px) == resolve(py)
-	}
-	ux, errx := url.Parse(x)
-	uy, erry := url.Parse(y)
-	if errors.Join(errx, erry) != nil || okx || oky {
-		return false
-	}
-	return hostPort(ux, "5432") == hostPort(uy, "5432") && ux.Path == uy.Path
-}
-
 func (a *edition) ownAddress(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || a.cfg.HTTP.Addr == "" {
@@ -248,7 +235,7 @@ func (a *edition) ownAddress(address string) bool {
 		return false
 	}
 	ip := net.ParseIP(u.Hostname())
-	local := u.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
+	local := strings.EqualFold(strings.TrimSuffix(u.Hostname(), "."), "localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 	return local && hostPort(u, "80") == u.Hostname()+":"+port
 }
 

@@ -15,9 +15,11 @@ type Counter struct {
 	Effects    bool
 	Idempotent bool
 	Private    bool
+	Egress     bool
 	Do         func(ctx context.Context, c tools.Call) (tools.Result, error) // nil: it succeeds
 	Show       func(ctx context.Context, c tools.Call) (tools.Preview, error)
-	Schema     string // empty: {"what": string}
+	Schema     string        // empty: {"what": string}
+	Where      func() string // it acts by now, a part of its contract; nil: no place is said
 
 	mu    sync.Mutex
 	calls []tools.Call
@@ -29,9 +31,13 @@ func (c *Counter) Spec() tools.Spec {
 	if schema == "" {
 		schema = `{"type":"object","properties":{"what":{"type":"string"}},"required":["what"]}`
 	}
+	where := ""
+	if c.Where != nil {
+		where = c.Where()
+	}
 	return tools.Spec{
 		Name: c.Name, Description: "Counts.", Parameters: json.RawMessage(schema), Risk: c.Risk,
-		Effects: c.Effects || c.Risk == tools.High || c.Risk == tools.Medium, Idempotent: c.Idempotent, Private: c.Private,
+		Effects: c.Effects || c.Risk == tools.High || c.Risk == tools.Medium, Idempotent: c.Idempotent, Private: c.Private, Egress: c.Egress, Target: where,
 	}
 }
 

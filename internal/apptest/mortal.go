@@ -112,6 +112,12 @@ func (m *Mortal) SaveClick(ctx context.Context, c bot.Click) (fresh bool, err er
 	return fresh, err
 }
 
+// TakeBack is a commit.
+func (m *Mortal) TakeBack(ctx context.Context, c bot.Click) (back bool, err error) {
+	err = m.commit(func() (err error) { back, err = m.Ports.TakeBack(ctx, c); return err })
+	return back, err
+}
+
 // EndClick is a commit.
 func (m *Mortal) EndClick(ctx context.Context, id, outcome string, now time.Time) error {
 	return m.commit(func() error { return m.Ports.EndClick(ctx, id, outcome, now) })

@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// Ready asks the newest process whether it is ready.
+// Ready asks the newest process whether it is ready; status 0: it does not answer yet.
 func (w *World) Ready() (status int, why string) {
 	w.t.Helper()
 	answer, err := http.Get("http://" + w.Newest().Addr() + "/readyz")
-	w.must(err)
+	if err != nil {
+		return 0, err.Error()
+	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	w.must(err)

@@ -26,11 +26,13 @@ func TestWarnings(t *testing.T) {
 		{"a window that is not", "model: {window: 8192}", nil},
 		{"slow tool", "limits: {tool_timeout: 2m}", []string{"limits.tool_timeout: one tool call may take longer"}},
 		{"variable where none is filled", "model: {name: '${NAME}'}", []string{"line 1, column 15: model.name: ${NAME} is not filled in here"}},
+		{"credential in an address", "tools: {http: [{name: a, description: d, url: 'https://a.example/bot${HOOK_TOKEN}/send'}]}", []string{"tools.http[0].url: ${HOOK_TOKEN} becomes a part of the address"}},
+		{"credential in a query", "tools: {http: [{name: a, description: d, url: 'https://a.example/${TENANT}/send?api_key=${HOOK_TOKEN}'}]}", nil},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got := mustParse(t, c.text, nil).Warnings()
+			got := mustParse(t, c.text, map[string]string{"HOOK_TOKEN": "12345:abcdef", "TENANT": "acme"}).Warnings()
 			if len(got) != len(c.want) {
 				t.Fatalf("warnings = %v, want %v", got, c.want)
 			}

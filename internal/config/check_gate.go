@@ -1,11 +1,13 @@
 package config
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 )
 
 func (k *checker) approvals() {
@@ -27,6 +29,26 @@ func (k *checker) approvals() {
 			k.fail("approvals.escalate.after", "comes after the expiry (approvals.ttl is %s)", a.TTL)
 		}
 	}
+	k.grants(a.Grants)
+}
+
+// Beyond these bounds a standing grant is no longer one decision about a piece of work:
+// whoever wants that for good writes a rule, which everybody can read and which has at_most.
+const (
+	mostGranted    = 1000
+	longestGranted = 30 * 24 * time.Hour
+)
+
+func (k *checker) grants(g *Grants) {
+	if g == nil {
+		return
+	}
+	if g.Count > mostGranted {
+		k.fail("approvals.grants.count", "one grant may be for at most %d calls; a rule with at_most lets more through", mostGranted)
+	}
+	if g.Within > longestGranted {
+		k.fail("approvals.grants.within", "one grant may be for at most %s; a rule with at_most holds for longer", longestGranted)
+	}
 }
 
 // enough checks that a quorum can be reached by the people named, where all of
@@ -43,8 +65,15 @@ func (k *checker) enough(key string, roles []string, quorum int) {
 		}
 	}
 	if len(roles) > 0 && quorum > len(people) {
-		k.fail(key, "%d people are needed, but the roles %s name %d", quorum, strings.Join(roles, ", "), len(people))
+		k.fail(key, "%s needed, but the roles %s name %d", peopleAre(quorum), strings.Join(roles, ", "), len(people))
 	}
+}
+
+func peopleAre(n int) string {
+	if n == 1 {
+		return "1 person is"
+	}
+	return fmt.Sprintf("%d people are", n)
 }
 
 // sumOf is how a bound names the argument that it adds up.

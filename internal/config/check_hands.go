@@ -176,5 +176,10 @@ func (k *checker) mcp() {
 		case m.URL != "" && len(m.Env) > 0:
 			k.fail(key+".env", "is for servers with a command")
 		}
+		for n, other := range k.Tools.MCP {
+			if n != i && strings.HasPrefix(other.Name, m.Name+"_") {
+				k.fail(key+".name", "begins the name of the server %s: tools are named SERVER_TOOL, so one server could take the name of the other's tool; rename one", other.Name)
+			}
+		}
 	}
 }

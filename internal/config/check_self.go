@@ -5,7 +5,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // ownFile is a file of ours that no tool may reach.
@@ -30,7 +33,7 @@ func (k *checker) self() {
 		}
 	}
 	for i, db := range k.Tools.SQL {
-		if sameDatabase(db.URL.Reveal(), k.Database.URL.Reveal()) {
+		if SameDatabase(db.URL.Reveal(), k.Database.URL.Reveal()) {
 			k.fail(item("tools.sql", i)+".url", "is our own database, where approvals are kept; the agent gets no access to it")
 		}
 	}
@@ -93,21 +96,37 @@ func sqliteFile(address string) (string, bool) {
 	return file, ok && file != ""
 }
 
-// sameDatabase reports whether two addresses lead to one database, as far as
+// SameDatabase reports whether two addresses lead to one database, as far as
 // that can be told without asking the network.
-func sameDatabase(a, b string) bool {
+func SameDatabase(a, b string) bool {
 	fileA, sqliteA := sqliteFile(a)
 	fileB, sqliteB := sqliteFile(b)
 	if sqliteA || sqliteB {
 		return sqliteA && sqliteB && sameFile(fileA, fileB)
 	}
-	x, errX := url.Parse(a)
-	y, errY := url.Parse(b)
-	if errX != nil || errY != nil {
+	return samePostgres(a, b)
+}
+
+// samePostgres reads two addresses as the driver does: the host, the port and the name of
+// the database may stand in several places, and there may be several hosts.
+func samePostgres(a, b string) bool {
+	x, errX := pgconn.ParseConfig(a)
+	y, errY := pgconn.ParseConfig(b)
+	if errX != nil || errY != nil || x.Database != y.Database {
 		return false
 	}
-	return sameHost(x.Hostname(), y.Hostname()) && strings.TrimPrefix(x.Path, "/") == strings.TrimPrefix(y.Path, "/") &&
-		orPort(x, "5432") == orPort(y, "5432")
+	places := hostsOf(y)
+	return slices.ContainsFunc(hostsOf(x), func(p pgconn.FallbackConfig) bool {
+		return slices.ContainsFunc(places, func(q pgconn.FallbackConfig) bool { return p.Port == q.Port && sameHost(p.Host, q.Host) })
+	})
+}
+
+func hostsOf(c *pgconn.Config) []pgconn.FallbackConfig {
+	hosts := []pgconn.FallbackConfig{{Host: c.Host, Port: c.Port}}
+	for _, f := range c.Fallbacks {
+		hosts = append(hosts, *f)
+	}
+	return hosts
 }
 
 // sameFile sees through symbolic and, for files that exist, hard links.

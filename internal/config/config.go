@@ -58,8 +58,8 @@ type Model struct {
 	BaseURL      string        `yaml:"base_url" expand:"yes" doc:"Base address of the endpoint; empty: OpenAI's. OPENAI_BASE_URL wins."`
 	Key          Secret        `yaml:"api_key" doc:"API key; local servers need none. OPENAI_API_KEY wins."`
 	API          string        `yaml:"api" enum:"chat,responses" doc:"Which of the two APIs the endpoint speaks."`
-	Small        string        `yaml:"small" doc:"Model for summaries; empty: the same."`
-	Window       int           `yaml:"window" min:"0" doc:"Context length of the model and of small, as their server runs them; longer requests are shortened before they are sent. 0: not known. Set it for servers that cut long requests without an error, as Ollama does. Unit: tokens."`
+	Small        string        `yaml:"small" doc:"Model that summarises long outputs, and the oldest turns of a run whose requests fill the window; empty: outputs are shown in part, older results shortened."`
+	Window       int           `yaml:"window" min:"0" doc:"Context length of the model and of small, as their server runs them; longer requests are shortened before they are sent (from three quarters of it on by a summary, where small is named). 0: not known. Set it for servers that cut long requests without an error, as Ollama does. Unit: tokens."`
 	Stream       bool          `yaml:"stream" doc:"Ask for replies in pieces, for proxies that cut connections on which nothing comes for a while."`
 	Strict       bool          `yaml:"strict" doc:"Ask for arguments that keep to the tools' schemas (OpenAI's strict mode), which keeps smaller models from inventing some; left out where the server refuses it."`
 	Timeout      time.Duration `yaml:"timeout" min:"1s" doc:"Longest wait for one reply."`

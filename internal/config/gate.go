@@ -5,7 +5,7 @@ import "time"
 // Role is a group of people. Channels let their members ask; they never let
 // anybody approve.
 type Role struct {
-	Users      []UserID      `yaml:"users" doc:"Ids of people (U… or W…)."`
+	Users      []UserID      `yaml:"users" doc:"Ids of people (U… or W…). A guest decides only where named so."`
 	Usergroups []UsergroupID `yaml:"usergroups" doc:"Ids of Slack user groups (S…)."`
 	Channels   []ChannelID   `yaml:"channels" doc:"Ids of channels (C… or G…) whose members may ask."`
 }
@@ -41,8 +41,8 @@ type Escalation struct {
 
 // Grants bounds standing grants.
 type Grants struct {
-	Count  int           `yaml:"count" min:"1" need:"yes" doc:"The most calls that one grant may be for."`
-	Within time.Duration `yaml:"within" min:"1m" need:"yes" doc:"The longest time that one grant may be for."`
+	Count  int           `yaml:"count" min:"1" need:"yes" doc:"The most calls that one grant may be for: 1 to 1000."`
+	Within time.Duration `yaml:"within" min:"1m" need:"yes" doc:"The longest time that one grant may be for: 1m to 720h."`
 }
 
 // Rule changes what one kind of call needs. Fields left out keep what they are.
@@ -58,7 +58,7 @@ type Rule struct {
 	Confirm      *bool         `yaml:"confirm" doc:"Whether Approve asks once more."`
 	Batch        bool          `yaml:"batch" doc:"Whether one press may decide several such calls of one turn together, all of them shown in full."`
 	Deny         string        `yaml:"deny" doc:"Refuses the call; the text is the reason that people and the model are told."`
-	AtMost       *AtMost       `yaml:"at_most" doc:"Bounds a lowered risk, counted in the database."`
+	AtMost       *AtMost       `yaml:"at_most" doc:"Bounds a lowered risk, counted in the database. Used up, it leaves the call to what stands below the rule."`
 }
 
 // AtMost bounds how often, and for how much together, a rule may lower a risk.

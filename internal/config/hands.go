@@ -118,11 +118,12 @@ type Metrics struct {
 // Sandbox is where run_command runs.
 type Sandbox struct {
 	Access `yaml:",inline"`
-	Engine string  `yaml:"engine" enum:"docker" doc:"Container engine: docker (also Podman's service)."`
-	Image  string  `yaml:"image" need:"yes" doc:"Image of the container."`
-	Mounts []Mount `yaml:"mounts" doc:"Folders of the host, mounted read-only."`
-	Memory Bytes   `yaml:"memory" min:"4194304" doc:"Memory limit."`
-	Pids   int     `yaml:"pids" min:"1" doc:"Process limit."`
+	Engine string            `yaml:"engine" enum:"docker" doc:"Container engine: docker (also Podman's service)."`
+	Image  string            `yaml:"image" need:"yes" doc:"Image of the container."`
+	Mounts []Mount           `yaml:"mounts" doc:"Folders of the host, mounted read-only."`
+	Memory Bytes             `yaml:"memory" min:"4194304" doc:"Memory limit."`
+	Pids   int               `yaml:"pids" min:"1" doc:"Process limit."`
+	Env    map[string]Secret `yaml:"env" doc:"Environment of the commands, beside the image's own; nothing else is passed on."`
 }
 
 // Mount shows a folder of the host inside the container, read-only.

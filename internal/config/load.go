@@ -90,5 +90,8 @@ func (d *decoder) overrides(c *Config) {
 	}
 }
 
+// Problem is something wrong with a setting that shows only where it is used.
+func (c *Config) Problem(key, text string) Problem { return c.source.problem(key, "%s", text) }
+
 // Warnings lists what is allowed but probably not meant, in the order of the file.
 func (c *Config) Warnings() Problems { return slices.Clone(c.warnings) }

@@ -51,6 +51,7 @@ var refusals = []struct {
 	{"escalation to nobody", "approvals: {escalate: {after: 10m}}", "to is missing"},
 	{"quorum of none", "approvals: {quorum: 0}", "must be at least 1"},
 	{"quorum out of reach", "roles: {m: {users: [U1, U1]}}\napprovals: {approvers: [m], quorum: 2}", "2 people are needed, but the roles m name 1"},
+	{"nobody for a quorum of one", "roles: {m: {channels: [C1]}}\napprovals: {approvers: [m]}", "1 person is needed, but the roles m name 0"},
 
 	{"codes without a key", "approvals: {step_up: totp}", "line 1, column 22: approvals.step_up: takes one-time codes, whose secrets need a key: set approvals.totp_key; make one with `openssl rand -base64 32`"},
 	{"codes of a rule without a key", "rules: [{tool: t, step_up: totp}]", "rules[0].step_up: takes one-time codes"},
@@ -60,6 +61,9 @@ var refusals = []struct {
 	{"placeholder for a key", "approvals: {totp_key: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA}", "approvals.totp_key: is not random"},
 	{"old key alone", "approvals: {totp_old_keys: [5yKq0Zf3uR8mVw1xBhTgPnLs7cDjE2oA9iUeYtQbXk4=]}", "approvals.totp_old_keys: needs approvals.totp_key"},
 	{"bad old key", "approvals: {totp_key: 5yKq0Zf3uR8mVw1xBhTgPnLs7cDjE2oA9iUeYtQbXk4=, totp_old_keys: [x]}", "approvals.totp_old_keys[0]: is no key"},
+
+	{"grant without end", "approvals: {grants: {count: 100000, within: 8h}}", "line 1, column 29: approvals.grants.count: one grant may be for at most 1000 calls"},
+	{"grant for ever", "approvals: {grants: {count: 20, within: 87600h}}", "approvals.grants.within: one grant may be for at most 720h"},
 
 	{"rule for everything", "rules: [{risk: high}]", "needs tool or when"},
 	{"rule that eases freely", "rules: [{tool: t, risk: low}]", "needs at_most"},
@@ -88,6 +92,9 @@ var refusals = []struct {
 	{"tool without root", "tools: {files: {}}", "root is missing"},
 	{"root empty", `tools: {files: {root: ""}}`, "name a folder"},
 	{"our own database", "tools: {sql: [{name: own, url: sqlite:countersign.db}]}", "our own database"},
+	{"our own database, spelled in another way", "database: {url: \"postgres://u@h:5432/own\"}\ntools: {sql: [{name: own, url: \"postgres://u@/x?host=h&dbname=own\"}]}", "our own database"},
+	{"our own database, one of several hosts", "database: {url: \"postgres://u@h:5432/own\"}\ntools: {sql: [{name: own, url: \"postgres://u@other,h/own\"}]}", "our own database"},
+	{"a server that could take another's names", "tools: {mcp: [{name: ops, command: [a]}, {name: ops_web, command: [b]}]}", "could take the name"},
 	{"tool's name", "tools: {http: [{name: a b, description: d, url: https://h}]}", "is no name"},
 	{"tool's name built in", "tools: {http: [{name: ask_user, description: d, url: https://h}]}", "built-in"},
 	{"tool's name twice", "tools: {http: [{name: a, description: d, url: https://h}, {name: a, description: d, url: https://h}]}", "tools.http[1].name: the name a is taken"},

@@ -66,6 +66,10 @@ func (d *decoder) fill(n ast.Node, text, key string, secret, expand bool) (strin
 	case secret:
 		text, err = d.values.secret(text)
 	case expand:
+		if name := credentialIn(text, key); name != "" {
+			d.warnings = append(d.warnings, d.place(n, key,
+				"%s becomes a part of the address, which cards, the record and the model see; a credential belongs into headers", name))
+		}
 		text, err = d.values.expand(text)
 	case variable.MatchString(text):
 		d.warnings = append(d.warnings, d.place(n, key,
@@ -77,6 +81,23 @@ func (d *decoder) fill(n ast.Node, text, key string, secret, expand bool) (strin
 	}
 	return text, true
 }
+
+// credentialIn gives the first variable in the path of a tool's address whose name says
+// that it is a credential. Of a query such values are masked.
+func credentialIn(text, key string) string {
+	path, _, _ := strings.Cut(text, "?")
+	if !strings.HasPrefix(key, "tools.http[") && !strings.HasPrefix(key, "tools.openapi[") {
+		return ""
+	}
+	for _, v := range variable.FindAllString(path, -1) {
+		if !strings.HasPrefix(v, "$$") && credentialName.MatchString(v) {
+			return v
+		}
+	}
+	return ""
+}
+
+var credentialName = regexp.MustCompile(`(?i)token|secret|passw|credential|webhook|api_?key`)
 
 // setWord parses the text into v.
 func setWord(v reflect.Value, text string, written ast.NodeType) error {

@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -23,7 +22,6 @@ import (
 	"countersign/agent/llm/playbook"
 	"countersign/bot"
 	"countersign/internal/app"
-	"countersign/internal/config"
 	"countersign/internal/fault"
 	"countersign/internal/shop"
 	"countersign/localslack"
@@ -38,6 +36,7 @@ type Options struct {
 	Fresh  bool   // start over: forget what is in the folder
 	Addr   string // of the page; its port is kept over restarts
 	Think  time.Duration
+	NoBot  bool // only the workspace, the shop and the model: somebody else serves
 	Env    func(string) (string, bool)
 	Out    io.Writer
 	Logger *slog.Logger
@@ -82,9 +81,13 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	serve(ctx, g, places.model, scripted)
-	cfg, err := configure(o, places)
+	cfg, given, err := configure(o, places)
 	if err != nil {
 		return err
+	}
+	if o.NoBot {
+		invite(o, places, given)
+		return g.Wait()
 	}
 	a, err := app.New(ctx, cfg, app.Options{Logger: o.Logger, Gaps: bot.Gaps{Progress: time.Second}})
 	if err != nil {
@@ -95,9 +98,15 @@ func Run(ctx context.Context, o Options) error {
 	return g.Wait()
 }
 
-// Check refuses what no demo is played with: an address that others reach, and a folder
-// that holds something else. It writes nothing, so it comes before the folder's lock.
+// longestThought is how long the scripted model may take: less than what a run may work.
+const longestThought = 30 * time.Second
+
+// Check refuses what no demo is played with: an address that others reach, a folder
+// that holds something else, a time that is none. It writes nothing, so it comes before the folder's lock.
 func Check(o Options) error {
+	if o.Think < 0 || o.Think > longestThought {
+		return fault.New(fault.Invalid, "--think takes a time from 0s to %s.", longestThought)
+	}
 	if o.Addr != "" {
 		if err := loopback(o.Addr); err != nil {
 			return err
@@ -185,44 +194,12 @@ func realModel(o Options) string {
 	return ""
 }
 
-// configure reads the demo's configuration as any other is read. Of the
-// environment only the model's variables count: nothing else may lead outside.
-func configure(o Options, p *places) (*config.Config, error) {
-	text := strings.NewReplacer(
-		"@SHOP@", "http://"+p.shop.Addr().String(), "@DIR@", filepath.ToSlash(o.Dir),
-	).Replace(string(settings))
-	path := filepath.Join(o.Dir, "countersign.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return nil, fmt.Errorf("write the demo's configuration: %w", err)
-	}
-	given := map[string]string{
-		"SLACK_APP_TOKEN": appToken, "SLACK_BOT_TOKEN": botToken, "SLACK_API_URL": "http://" + p.slack.Addr().String() + "/api/",
-		"DATABASE_URL":    "sqlite:" + filepath.Join(o.Dir, "countersign.db"),
-		"OPENAI_BASE_URL": "http://" + p.model.Addr().String() + "/v1", "OPENAI_API_KEY": "scripted", "OPENAI_MODEL": playbook.Model,
-	}
-	if realModel(o) != "" {
-		for _, name := range []string{"OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"} {
-			delete(given, name)
-			if v, ok := o.Env(name); ok {
-				given[name] = v
-			}
-		}
-	}
-	return config.Load(path, func(name string) (string, bool) { v, ok := given[name]; return v, ok })
-}
-
-func announce(o Options, p *places, realModel bool) {
-	fmt.Fprintf(o.Out, "\ncountersign demo: http://%s\n\n", p.slack.Addr())
-	if realModel {
-		fmt.Fprintln(o.Out, "The model is the one that your environment names. Slack and the shop are local stand-ins.")
-	} else {
-		fmt.Fprintln(o.Out, "The model is scripted: it plays written scenes, which the page lists. Set OPENAI_API_KEY or OPENAI_BASE_URL for a real one.")
-	}
-	fmt.Fprintf(o.Out, "Everything it keeps is in %s; --fresh starts over. Ctrl-C stops it.\n\n", o.Dir)
-}
-
 func startSlack(o Options, p *places) (*localslack.Server, error) {
-	c := workspace(filepath.Join(o.Dir, "slack"), realModel(o) != "")
+	said, err := words()
+	if err != nil {
+		return nil, err
+	}
+	c := workspace(filepath.Join(o.Dir, "slack"), realModel(o) != "", said)
 	c.Logger = o.Logger
 	s, err := localslack.New(c)
 	if err != nil {

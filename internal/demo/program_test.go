@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds every wait of these tests.
-const patience = 40 * time.Second
+const patience = 2 * time.Minute
 
 // built builds the program once for all tests of the package.
 var built = sync.OnceValues(func() (string, error) {

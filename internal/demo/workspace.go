@@ -17,7 +17,7 @@ const (
 	approver = "Only people with the role manager may press Approve: Ben and Chen; large refunds take two of finance: Chen and Dora. Ana asks."
 )
 
-func workspace(dir string, realModel bool) localslack.Config {
+func workspace(dir string, realModel bool, words map[string]map[string]string) localslack.Config {
 	banner := "The model in this demo is scripted: it plays the scenes listed here. Slack is a local stand-in; countersign, its database and its tools are real."
 	if realModel {
 		banner = "The model is the one that your environment names. Slack is a local stand-in; countersign, its database and its tools are real."
@@ -41,7 +41,7 @@ func workspace(dir string, realModel bool) localslack.Config {
 			{ID: ops, Name: "ops", Kind: localslack.Public, Members: []string{ana, ben, chen, dora, olga, robot}, Topic: approver, ExtShared: true},
 			{ID: general, Name: "general", Kind: localslack.Public, Members: []string{ana, ben, chen, dora, robot}},
 		},
-		Page: &localslack.PageConfig{Banner: banner, Scenes: scenes()},
+		Page: &localslack.PageConfig{Banner: banner, Scenes: scenes(), Words: words},
 	}
 }
 

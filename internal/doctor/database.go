@@ -23,15 +23,17 @@ func (e *examiner) database(ctx context.Context) {
 		e.broken("database", e.databaseFix(), "%s", sentence(err))
 		return
 	}
-	defer func() {
-		if err := db.Close(); err != nil {
-			e.warn("database", "Look at the database's own log.", "The database cannot be closed: %s.", err)
-		}
-	}()
-	if e.schema(ctx, db) {
+	defer e.closed(db)
+	if e.current = e.schema(ctx, db); e.current {
 		e.codes(ctx, db)
 	}
 	e.databaseClock(ctx, db)
+}
+
+func (e *examiner) closed(db Database) {
+	if err := db.Close(); err != nil {
+		e.warn("database", "Look at the database's own log.", "The database cannot be closed: %s.", err)
+	}
 }
 
 func (e *examiner) sqlite() bool { return strings.HasPrefix(e.Config.Database.URL.Reveal(), "sqlite:") }

@@ -56,6 +56,8 @@ type Database interface {
 	// Codes names the people whose secrets of one-time codes were never sealed, and
 	// those whose cannot be opened with the configured keys.
 	Codes(ctx context.Context) (plain, lost []string, err error)
+	// Sightings gives when each kind of what Slack sends was last seen.
+	Sightings(ctx context.Context, installation string) (map[string]time.Time, error)
 	Close() error
 }
 
@@ -68,6 +70,7 @@ type Subject struct {
 	Tools    func(ctx context.Context) (*tools.Registry, error)
 	Absent   func() map[string]string // asked after Tools: MCP servers that are not connected, and why
 	Scopes   []string                 // that the bot token must have
+	Events   []string                 // that the app must subscribe to
 	Now      func() time.Time
 	MaxSkew  time.Duration // between our clock and the database's, beyond which nothing is claimed
 	Running  string        // what a countersign that serves here already says of itself; empty: none does
@@ -82,7 +85,7 @@ const timeout = 30 * time.Second
 func Examine(ctx context.Context, s *Subject) []Finding {
 	e := &examiner{Subject: s}
 	e.warnings()
-	for _, area := range []func(context.Context){e.listener, e.database, e.slack, e.model, e.tools} {
+	for _, area := range []func(context.Context){e.listener, e.database, e.slack, e.events, e.model, e.tools} {
 		bounded, cancel := context.WithTimeout(ctx, timeout)
 		area(bounded)
 		cancel()
@@ -96,6 +99,7 @@ type examiner struct {
 	findings []Finding
 	token    survey.Token
 	skewed   bool // our clock is known to be wrong
+	current  bool // the database has our schema
 }
 
 func (e *examiner) ok(area, format string, args ...any) {

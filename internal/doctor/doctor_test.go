@@ -185,6 +185,10 @@ func (d database) DatabaseNow(context.Context) (time.Time, error) {
 }
 func (d database) Close() error { return nil }
 
+func (d database) Sightings(context.Context, string) (map[string]time.Time, error) {
+	return nil, d.err
+}
+
 func (d database) Codes(context.Context) (plain, lost []string, err error) {
 	return d.plain, d.lost, d.err
 }

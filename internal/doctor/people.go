@@ -115,7 +115,10 @@ func (c *crowd) member(ctx context.Context, id, where string) {
 	what := map[policy.Standing]string{
 		policy.Deactivated: "is deactivated", policy.Guest: "is a guest", policy.Outsider: "belongs to another workspace", policy.Bot: "is a bot",
 	}[p.Standing]
-	if what != "" {
+	switch {
+	case p.Standing == policy.Guest && !strings.HasPrefix(where, "@"):
+		c.warn("people", "Take that person out of the role, unless they are meant to decide.", "%s (%s, %s) is a guest: named like this they may decide, and cannot ask.", p.Name, id, where)
+	case what != "":
 		c.warn("people", "Take that person out of the role.", "%s (%s, %s) %s, and can neither ask nor decide.", p.Name, id, where, what)
 	}
 }
@@ -176,7 +179,7 @@ func (c *crowd) enough(_ context.Context, n need) {
 	case len(able) == 0:
 		c.broken("people", "Add a member of the workspace to one of these roles.", "Nobody can countersign: the roles %s (%s) hold no active member.", roles, n.setting)
 	case len(able) < n.quorum && sure:
-		c.broken("people", "Add people to these roles, or lower the quorum.", "%d people must countersign (%s), and the roles %s hold %s.", n.quorum, n.setting, roles, counted(able))
+		c.broken("people", "Add people to these roles, or lower the quorum.", "%s must countersign (%s), and the roles %s hold %s.", persons(n.quorum), n.setting, roles, counted(able))
 	case len(able) == n.quorum && sure && !n.self:
 		c.warn("people", "Add one more person to these roles, or set approvals.self_approval.",
 			"Only %s may countersign (%s): what they ask for themselves, nobody can approve.", c.named(able), n.setting)
@@ -185,11 +188,13 @@ func (c *crowd) enough(_ context.Context, n need) {
 	}
 }
 
-func counted(people []string) string {
-	if len(people) == 1 {
+func counted(people []string) string { return persons(len(people)) }
+
+func persons(n int) string {
+	if n == 1 {
 		return "1 person"
 	}
-	return fmt.Sprintf("%d people", len(people))
+	return fmt.Sprintf("%d people", n)
 }
 
 func (c *crowd) named(ids []string) string {
@@ -204,19 +209,19 @@ func (c *crowd) named(ids []string) string {
 // somebody could not be looked up.
 func (c *crowd) able(roles []string) (ids []string, sure bool) {
 	sure = true
-	add := func(id string) {
+	add := func(id string, named bool) {
 		p, known := c.people[id]
 		switch {
 		case !known:
 			sure = sure && c.failed[id] != nil && isUnknown(c.failed[id])
-		case p.Standing == policy.Member && !slices.Contains(ids, id):
+		case (p.Standing == policy.Member || named && p.Standing == policy.Guest) && !slices.Contains(ids, id):
 			ids = append(ids, id)
 		}
 	}
 	for _, name := range roles {
 		r := c.Config.Roles[name]
 		for _, id := range r.Users {
-			add(string(id))
+			add(string(id), true)
 		}
 		if len(r.Usergroups) > 0 && c.groups == nil {
 			sure = false
@@ -226,7 +231,7 @@ func (c *crowd) able(roles []string) (ids []string, sure bool) {
 				continue
 			}
 			for _, id := range c.groups[string(g)].Members {
-				add(id)
+				add(id, false)
 			}
 		}
 	}

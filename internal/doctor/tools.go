@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"countersign/internal/config"
 	"countersign/tools"
 )
 
@@ -22,6 +23,13 @@ func (e *examiner) tools(ctx context.Context) {
 		return
 	}
 	registry, err := e.Tools(ctx)
+	var problems config.Problems
+	if errors.As(err, &problems) {
+		for _, p := range problems {
+			e.broken("config", "Correct that setting; `countersign config check` reads it again.", "%s.", p)
+		}
+		return
+	}
 	if err != nil {
 		e.broken("tools", "Correct that setting.", "%s", sentence(err))
 		return
@@ -36,6 +44,7 @@ func (e *examiner) tools(ctx context.Context) {
 	for _, s := range specs {
 		if t, _ := registry.Get(s.Name); t != nil {
 			e.ready(ctx, s.Name, t)
+			e.cautions(ctx, t)
 		}
 	}
 	e.services(ctx)
@@ -67,6 +76,21 @@ func (e *examiner) ready(ctx context.Context, name string, t tools.Tool) {
 		return
 	}
 	e.ok("tools", "%s is ready.", name)
+}
+
+// cautious is a tool that knows what is dangerous about how it is set up.
+type cautious interface {
+	Cautions(ctx context.Context) []string
+}
+
+func (e *examiner) cautions(ctx context.Context, t tools.Tool) {
+	c, ok := unwrap(t).(cautious)
+	if !ok {
+		return
+	}
+	for _, text := range c.Cautions(ctx) {
+		e.warn("tools", "Give the tool a role of its own, with the rights that docs/tools.md names.", "As it is set up, %s.", text)
+	}
 }
 
 // unwrap looks below what was laid over a tool.

@@ -23,6 +23,7 @@ type Census struct {
 type Sources struct {
 	Census func(context.Context) (Census, error)
 	Socket func() socket.Status
+	Skew   func() (time.Duration, bool) // how far our clock is ahead of Slack's
 	Now    func() time.Time
 }
 
@@ -64,6 +65,11 @@ func (c *scrape) Collect(out chan<- prometheus.Metric) {
 	}
 	if c.Socket != nil {
 		g.socket(c.Socket())
+	}
+	if c.Skew != nil {
+		if ahead, known := c.Skew(); known {
+			g.gauge("slack_clock_ahead_seconds", "How far this process's clock is ahead of Slack's, to within a second.", ahead.Seconds())
+		}
 	}
 }
 

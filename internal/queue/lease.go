@@ -151,6 +151,19 @@ func (q *Queue) compareClocks(ctx context.Context) error {
 	return nil
 }
 
+// Clock says whether our clock can be trusted: ErrSkewed while it cannot.
+func (q *Queue) Clock() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.skewed {
+		return ErrSkewed
+	}
+	return nil
+}
+
+// CompareClocks is Clock for a process that never starts the queue.
+func (q *Queue) CompareClocks(ctx context.Context) error { return q.compareClocks(ctx) }
+
 // Ready says whether this process may claim runs: ErrSkewed or ErrStopped when not.
 func (q *Queue) Ready() error {
 	q.mu.Lock()

@@ -61,10 +61,15 @@ func (m Mask) run(r *agent.Run) runForm {
 	return runForm{
 		ID: r.ID, Installation: r.Installation, Channel: r.Channel, ThreadTS: r.TS, MessageTS: r.MessageTS, Asker: actorForm(r.Asker),
 		Request: m(r.Request), Language: r.Language, Origin: r.Origin, State: string(r.State), Halt: string(r.Halt), Closing: string(r.Closing),
-		Answer: m(r.Answer), System: m(r.System), Prompts: r.Version, Limits: r.Limits, Spent: r.Spent, Counters: r.Counters, Plan: r.Plan,
+		Answer: m(r.Answer), System: m(r.System), Prompts: r.Version, Limits: r.Limits, Spent: r.Spent, Counters: m.counters(r.Counters), Plan: r.Plan,
 		Wake: r.Wake, Seen: r.Seen, ReadyAt: utc(r.ReadyAt), LeaseOwner: r.Lease.Owner, LeaseUntil: utc(r.Lease.Until), InputBy: utc(r.InputBy),
 		CreatedAt: r.CreatedAt.UTC(), UpdatedAt: r.UpdatedAt.UTC(), EndedAt: utc(r.EndedAt),
 	}
+}
+
+func (m Mask) counters(c agent.Counters) agent.Counters {
+	c.Rolled.Text = m(c.Rolled.Text)
+	return c
 }
 
 func (m Mask) turn(t *agent.Turn) turnForm {

@@ -38,6 +38,9 @@ func whole() *record.Whole {
 		Steps: []agent.Step{{
 			N: 1, Turn: 1, Tool: "delete_document", Raw: string(args), Proposed: args, Executed: args, State: agent.StepSucceeded, Risk: tools.High, Effects: true,
 			Observation: "…", Output: strings.Repeat("all of it ", 3) + secret, Approval: "a1", Attempts: 1, ProposedAt: at, StartedAt: at, EndedAt: at,
+		}, {
+			N: 2, Turn: 1, Tool: "delete_document", Raw: `{"id":"doc_42"}`, State: agent.StepSucceeded, Risk: tools.High, Effects: true,
+			Grant: "g1", GrantBy: policy.Actor{Team: "T1", User: "U2"}, Attempts: 1, ProposedAt: at, StartedAt: at, EndedAt: at,
 		}},
 		Inbox: []agent.Message{{ID: "m1", Kind: agent.FollowUp, From: ana, Text: secret, At: at, Turn: 1}},
 		Approvals: []approvals.Approval{{

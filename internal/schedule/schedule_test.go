@@ -27,10 +27,10 @@ func start(t *testing.T, c schedule.Config, jobs ...schedule.Job) *schedule.Sche
 	return s
 }
 
-// until waits for a condition for some seconds.
+// until waits for a condition, longer than any machine takes.
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !condition() {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s did not come", what)

@@ -40,7 +40,7 @@ func (t *txn) attach(s *agent.Step) error {
 
 // Attachments implements bot.Views.
 func (s *Store) Attachments(ctx context.Context, run string) ([]agent.Attachment, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var rows []attachmentRow
 	if err := s.read.WithContext(ctx).Where("run = ?", run).Order("step, n").Find(&rows).Error; err != nil {

@@ -89,7 +89,7 @@ const auditBatch = 1000
 
 // AuditHead gives the number and the hash of the last entry: 0 and nothing for an empty log.
 func (s *Store) AuditHead(ctx context.Context) (seq int64, hash string, err error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var h head
 	err = s.read.WithContext(ctx).Raw("SELECT seq, hash FROM audit_head WHERE id = 1").Scan(&h).Error
@@ -98,7 +98,7 @@ func (s *Store) AuditHead(ctx context.Context) (seq int64, hash string, err erro
 
 // AuditEntries lists up to n entries after a number, in order.
 func (s *Store) AuditEntries(ctx context.Context, after int64, n int) ([]audit.Entry, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	return entries(s.read.WithContext(ctx).Where("seq > ?", after).Limit(n))
 }

@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"gorm.io/gorm"
 
 	"countersign/agent"
 	"countersign/approvals"
@@ -13,7 +16,7 @@ import (
 
 // ids reads a list of ids.
 func (s *Store) ids(ctx context.Context, query string, args ...any) ([]string, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var out []string
 	err := s.read.WithContext(ctx).Raw(query, args...).Scan(&out).Error
@@ -55,9 +58,12 @@ func (s *Store) Nudge(ctx context.Context, n decisions.Nudge) error {
 		statement = `UPDATE approvals SET claim_team = ?, claim_user = ?, claim_until = ? WHERE id = ? AND state = 'pending'
 			AND (claim_until <= ? OR claim_team = ? AND claim_user = ?)`
 		args = []any{n.Claimer.Team, n.Claimer.User, micros(n.Until), n.Approval, at, n.Claimer.Team, n.Claimer.User}
+	case !n.End.IsZero():
+		statement = "UPDATE approvals SET expires_at = ?, reminded = 0 WHERE id = ? AND state = 'pending' AND expires_at = ? AND expires_at > ?"
+		args = []any{micros(n.End), n.Approval, micros(n.Was), at}
 	}
 	return s.transact(ctx, func(t *txn) error {
-		if err := t.free(n.Claimer); err != nil {
+		if err := errors.Join(t.free(n.Claimer), t.free(n.By)); err != nil {
 			return err
 		}
 		changed, err := t.changed(statement, args...)
@@ -76,17 +82,55 @@ func (s *Store) Nudge(ctx context.Context, n decisions.Nudge) error {
 
 // Uncertain implements decisions.Care.
 func (s *Store) Uncertain(ctx context.Context, limit int) ([]decisions.StepRef, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var out []decisions.StepRef
 	err := s.read.WithContext(ctx).Raw("SELECT run, n FROM steps WHERE state = 'uncertain' ORDER BY started_at DESC, run, n LIMIT ?", limit).Scan(&out).Error
 	return out, translate(err)
 }
 
-// Standing implements decisions.Care.
+// Standing implements decisions.Care. Where an approval began with arguments that others
+// had edited, the last of them stands for those until somebody edits it anew.
 func (s *Store) Standing(ctx context.Context, who policy.Actor, limit int) ([]string, error) {
-	return s.ids(ctx, `SELECT DISTINCT a.id FROM approvals a JOIN decisions d ON d.approval = a.id
-		WHERE a.state IN ('pending', 'approved') AND d.by_team = ? AND d.by_user = ? AND NOT d.void ORDER BY a.id LIMIT ?`, who.Team, who.User, limit)
+	return s.ids(ctx, standing+" ORDER BY 1 LIMIT ?", append(standingOf(who), limit)...)
+}
+
+const standing = `SELECT a.id FROM approvals a JOIN decisions d ON d.approval = a.id
+	WHERE a.state IN ('pending', 'approved') AND d.by_team = ? AND d.by_user = ? AND NOT d.void
+	UNION SELECT id FROM approvals WHERE state IN ('pending', 'approved') AND revision = 1 AND ' ' || shapers LIKE ?`
+
+func standingOf(who policy.Actor) []any {
+	return []any{who.Team, who.User, "% " + namesOf([]policy.Actor{who})}
+}
+
+// counts says that something which a person decided, made or gave still does.
+func counts(db *gorm.DB, who policy.Actor) (bool, error) {
+	var n int64
+	err := db.Raw("SELECT count(*) FROM ("+standing+" UNION SELECT id FROM grants WHERE state = 'open' AND giver_team = ? AND giver_user = ?) s",
+		append(standingOf(who), who.Team, who.User)...).Scan(&n).Error
+	return n > 0, err
+}
+
+// StandingLocked implements decisions.Care. There are few locks, and fewer after the
+// first look.
+func (s *Store) StandingLocked(ctx context.Context) ([]policy.Actor, error) {
+	locked, err := s.LockedPeople(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	var out []policy.Actor
+	for _, l := range locked {
+		does, err := counts(s.read.WithContext(ctx), l.Who)
+		if err != nil {
+			return nil, translate(err)
+		}
+		if does {
+			out = append(out, l.Who)
+		}
+	}
+	return out, nil
 }
 
 // free refuses the act of a person who is locked. Taking the person's row makes an
@@ -132,12 +176,16 @@ func (s *Store) Lock(ctx context.Context, who policy.Actor, why string, wishes [
 }
 
 // Unlock lets a person's decisions count again, and forgets wrong codes; false when
-// the person is not locked.
+// the person is not locked. What was decided in their name before must be void first,
+// which a process that serves sees to: until then it is decisions.ErrStands.
 func (s *Store) Unlock(ctx context.Context, who policy.Actor, e audit.Entry) (was bool, err error) {
 	err = s.transact(ctx, func(t *txn) error {
 		n, err := t.changed("DELETE FROM locks WHERE team = ? AND user_id = ?", who.Team, who.User)
 		if was = n > 0; err != nil || !was {
 			return err
+		}
+		if does, err := counts(t.DB, who); err != nil || does {
+			return errors.Join(err, decisions.ErrStands)
 		}
 		if _, err := t.changed("UPDATE factors SET tries = 0 WHERE team = ? AND user_id = ?", who.Team, who.User); err != nil {
 			return err
@@ -156,7 +204,7 @@ type Locked struct {
 
 // LockedPeople lists them, the latest first.
 func (s *Store) LockedPeople(ctx context.Context) ([]Locked, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var rows []struct {
 		Team   string
@@ -187,7 +235,7 @@ func (s *Store) RejectedLike(ctx context.Context, a *approvals.Approval, since t
 // AuditMark implements bot.Marks: the number and hash of the latest entry about an
 // approval, which the card shows so that Slack can witness it.
 func (s *Store) AuditMark(ctx context.Context, run, approval string) (seq int64, hash string, err error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var h head
 	err = s.read.WithContext(ctx).Raw("SELECT seq, hash FROM audit_entries WHERE run = ? AND approval = ? ORDER BY seq DESC LIMIT 1", run, approval).Scan(&h).Error
@@ -196,7 +244,7 @@ func (s *Store) AuditMark(ctx context.Context, run, approval string) (seq int64,
 
 // IsLocked implements bot.Marks.
 func (s *Store) IsLocked(ctx context.Context, who policy.Actor) (bool, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var n int64
 	err := s.read.WithContext(ctx).Raw("SELECT count(*) FROM locks WHERE team = ? AND user_id = ?", who.Team, who.User).Scan(&n).Error

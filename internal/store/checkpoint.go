@@ -20,7 +20,7 @@ const shortestHash = 16
 
 // checkpoint gives the end of the removed beginning; zero when nothing was removed.
 func (s *Store) checkpoint(ctx context.Context) (head, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var h head
 	err := s.read.WithContext(ctx).Raw("SELECT seq, hash FROM audit_checkpoints WHERE id = 1").Scan(&h).Error

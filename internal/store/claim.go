@@ -56,7 +56,7 @@ func (t *txn) oneClaimInThread(run string) error {
 
 // Due lists up to n runs that a claim would find, the longest waiting first.
 func (s *Store) Due(ctx context.Context, now time.Time, n int) ([]string, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var ids []string
 	at := micros(now)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"countersign/approvals/policy"
@@ -38,22 +39,44 @@ func (w *clickRow) click() bot.Click {
 	}
 }
 
-// SaveClick implements bot.Clicks.
+// notSaved is the outcome of a click that was taken back.
+const notSaved = "not_saved"
+
+const putClick = `INSERT INTO clicks (id, action, team, user_id, channel, message_ts, run, step, approval, revision,
+	digest, input, at, outcome, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO `
+
+// SaveClick implements bot.Clicks. What was taken back may be sent again, at a later instant.
 func (s *Store) SaveClick(ctx context.Context, c bot.Click) (bool, error) {
-	at := c.At
-	if at.IsZero() {
-		at = s.now()
+	if c.At.IsZero() {
+		c.At = s.now()
 	}
-	const save = `INSERT INTO clicks (id, action, team, user_id, channel, message_ts, run, step, approval, revision,
-		digest, input, at, outcome, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0) ON CONFLICT (id) DO NOTHING`
-	n, err := s.keep(ctx, save, clean(c.ID), clean(c.Action), clean(c.Actor.Team), clean(c.Actor.User), clean(c.Channel),
-		clean(c.MessageTS), clean(c.Run), c.Step, clean(c.Approval), c.Revision, clean(c.Digest), clean(string(c.Input)), micros(at))
+	const save = putClick + `UPDATE SET at = excluded.at, outcome = '', ended_at = 0
+		WHERE clicks.outcome = '` + notSaved + `' AND clicks.at < excluded.at`
+	n, err := s.keep(ctx, save, columnsOf(c, "", 0)...)
+	if err != nil && s.gate == nil && unsure(err) {
+		err = fmt.Errorf("%w: %w", bot.ErrUnsure, err)
+	}
 	return n == 1, err
+}
+
+// TakeBack implements bot.Clicks. The row that stays keeps out a click that is still under way.
+func (s *Store) TakeBack(ctx context.Context, c bot.Click) (bool, error) {
+	const back = putClick + `UPDATE SET at = excluded.at, outcome = excluded.outcome, ended_at = excluded.ended_at
+		WHERE clicks.outcome = excluded.outcome AND clicks.at <= excluded.at OR clicks.ended_at = 0 AND clicks.at = excluded.at`
+	n, err := s.keep(ctx, back, columnsOf(c, notSaved, micros(c.At))...)
+	return n == 1, err
+}
+
+func columnsOf(c bot.Click, outcome string, ended int64) []any {
+	return []any{
+		clean(c.ID), clean(c.Action), clean(c.Actor.Team), clean(c.Actor.User), clean(c.Channel), clean(c.MessageTS), clean(c.Run), c.Step,
+		clean(c.Approval), c.Revision, clean(c.Digest), clean(string(c.Input)), micros(c.At), outcome, ended,
+	}
 }
 
 // OpenClicks implements bot.Clicks, oldest first.
 func (s *Store) OpenClicks(ctx context.Context, before time.Time, n int) ([]bot.Click, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var rows []clickRow
 	err := s.read.WithContext(ctx).Where("ended_at = 0 AND at < ?", micros(before)).Order("at, id").Limit(n).Find(&rows).Error

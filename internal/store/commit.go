@@ -95,12 +95,14 @@ func headerColumns(f *agent.Fence, c *agent.Change) ([]column, error) {
 		case w.EndedAt == 0:
 			w.EndedAt = micros(f.Now)
 		}
-		out = append(out, column{"language", w.Language}, column{"state", w.State}, column{"halt", w.Halt},
-			column{"closing", w.Closing}, column{"answer", w.Answer}, column{"system", w.System},
-			column{"version", w.Version}, column{"limits", w.Limits}, column{"spent", w.Spent},
+		out = append(out, column{"state", w.State}, column{"halt", w.Halt},
+			column{"closing", w.Closing}, column{"answer", w.Answer}, column{"limits", w.Limits}, column{"spent", w.Spent},
 			column{"counters", w.Counters}, column{"plan", w.Plan}, column{"turns", w.Turns},
 			column{"next_step", w.NextStep}, column{"input_by", w.InputBy}, column{"ended_at", w.EndedAt},
 			column{"tokens", w.Tokens}, column{"cost", w.Cost}, column{"held_tokens", 0}, column{"held_cost", 0})
+	}
+	if c.System != "" {
+		out = append(out, column{"system", clean(c.System)})
 	}
 	return append(out, leaseColumns(f, c, ended)...), nil
 }
@@ -204,16 +206,38 @@ func (t *txn) moveApprovals(changes []agent.ApprovalChange) error {
 		if c.Version >= 0 {
 			statement, args = statement+" AND version = ?", append(args, c.Version)
 		}
+		if c.To == approvals.Redeemed {
+			statement += nobodyLocked
+		}
 		n, err := t.changed(statement, args...)
 		if err != nil {
 			return err
 		}
 		if n != 1 {
-			return agent.ErrSettled
+			return t.unmoved(&c)
 		}
 	}
 	return nil
 }
+
+// unmoved says why an approval was not moved.
+func (t *txn) unmoved(c *agent.ApprovalChange) error {
+	var n int64
+	err := t.Raw("SELECT count(*) FROM approvals WHERE id = ? AND state = ? AND (version = ? OR ? < 0)", c.ID, string(c.From), c.Version, c.Version).Scan(&n).Error
+	switch {
+	case err != nil:
+		return err
+	case n == 1 && c.To == approvals.Redeemed:
+		return agent.ErrHeld
+	}
+	return agent.ErrSettled
+}
+
+// nobodyLocked keeps an approval from being used between the commit that locks one of
+// its approvers, or whose edit it is, and the one that voids what they decided.
+const nobodyLocked = ` AND NOT EXISTS (SELECT 1 FROM decisions d JOIN locks l ON l.team = d.by_team AND l.user_id = d.by_user
+	WHERE d.approval = approvals.id AND d.revision = approvals.revision AND NOT d.void)
+	AND NOT EXISTS (SELECT 1 FROM locks l WHERE approvals.revision = 1 AND ' ' || approvals.shapers LIKE '% ' || l.team || '/' || l.user_id)`
 
 // settledAt is when an approval left pending. It takes the new state and the present.
 const settledAt = "CASE WHEN state = 'pending' AND ? <> 'pending' THEN ? ELSE settled_at END"

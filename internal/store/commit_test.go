@@ -20,7 +20,7 @@ import (
 // fullRun fills every field that a commit writes.
 func fullRun(r agent.Run, now time.Time) agent.Run {
 	r.State, r.Halt, r.Closing, r.Answer = agent.WaitingInput, agent.HaltInput, agent.HaltTokens, "so far"
-	r.System, r.Version, r.Language = "You are …", "2", "zh"
+	r.System = "You are …"
 	r.Limits.MaxTokens, r.Turns, r.NextStep = 500, 1, 2
 	r.Spent = agent.Spent{Steps: 1, Calls: 2, Prompt: 30, Completion: 4, Cached: 5, Active: time.Second, Cost: 6}
 	r.Counters = agent.Counters{Heals: 1, Warned: true, Denials: 2}
@@ -46,7 +46,7 @@ func TestCommitAndLoad(t *testing.T) {
 		a := storetest.Approval(run, 1, now)
 		awaiting.Approval = a.ID
 		c := agent.Change{
-			Run: &r, Turn: &turn, NewSteps: []agent.Step{awaiting, asking}, Open: []approvals.Approval{a},
+			Run: &r, System: r.System, Turn: &turn, NewSteps: []agent.Step{awaiting, asking}, Open: []approvals.Approval{a},
 			Audit: []audit.Entry{{Kind: "approval.opened", Run: run}},
 		}
 		if wake, err := db.Commit(t.Context(), f, c); err != nil || wake != 1 {

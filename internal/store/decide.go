@@ -45,9 +45,30 @@ func loadCases(tx *gorm.DB, rows []approvalRow) ([]decisions.Case, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = decisions.Case{Run: *run, Step: *step, Approval: *a}
+		read, err := privateSources(tx, a.Run)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = decisions.Case{Run: *run, Step: *step, Approval: *a, Read: read}
 	}
 	return out, nil
+}
+
+// privateSources names what private tools have read for a run.
+func privateSources(tx *gorm.DB, run string) ([]string, error) {
+	var rows []stepRow
+	err := tx.Select("tool", "private", "attempts", "sources").Where("run = ? AND private AND attempts > 0", run).Order("n").Find(&rows).Error
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]agent.Step, len(rows))
+	for i := range rows {
+		steps[i] = agent.Step{Tool: rows[i].Tool, Private: true, Attempts: rows[i].Attempts}
+		if err := decode(rows[i].Sources, &steps[i].Sources); err != nil {
+			return nil, err
+		}
+	}
+	return agent.PrivateSources(steps), nil
 }
 
 func loadStep(tx *gorm.DB, run string, n int) (*agent.Run, *agent.Step, error) {
@@ -217,7 +238,7 @@ func (s *Store) Refuse(ctx context.Context, entries []audit.Entry) error {
 
 // Opened implements decisions.Store.
 func (s *Store) Opened(ctx context.Context, approval string, revision int, who policy.Actor) (bool, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var n int64
 	err := s.read.WithContext(ctx).Raw("SELECT count(*) FROM openings WHERE approval = ? AND revision = ? AND team = ? AND user_id = ?",

@@ -57,6 +57,17 @@ func kindOf(err error) error {
 	return nil
 }
 
+// unsure says of a failed statement that writes whether Postgres may have done it all the
+// same: it was sent, and no refusal of it came back.
+func unsure(err error) bool {
+	var refused *pgconn.PgError
+	var connect *pgconn.ConnectError
+	if errors.As(err, &refused) {
+		return refused.SeverityUnlocalized != "ERROR" // else it ended the connection, not the statement
+	}
+	return !errors.As(err, &connect) && !pgconn.SafeToRetry(err)
+}
+
 // kindOfPostgres reads SQLSTATE codes (Postgres manual, appendix A).
 func kindOfPostgres(code string) error {
 	switch {

@@ -31,7 +31,7 @@ type overdueRow struct {
 
 // Overdue implements decisions.Store.
 func (s *Store) Overdue(ctx context.Context, now time.Time, limit int) ([]decisions.Case, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var rows []overdueRow
 	if err := s.read.WithContext(ctx).Raw(overdue, micros(now), limit).Scan(&rows).Error; err != nil {

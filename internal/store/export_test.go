@@ -58,3 +58,22 @@ func (s *Store) Plans(ctx context.Context, now int64) (map[string]string, error)
 	}
 	return out, nil
 }
+
+// HoldWriter keeps SQLite's writer busy until free is called.
+func (s *Store) HoldWriter(ctx context.Context) (free func(), err error) {
+	return s.gate.leave, s.gate.enter(ctx, false)
+}
+
+// Letters counts what waits to be stored together, and how many wait for the writer with it.
+func (s *Store) Letters() (letters, inLine int) {
+	s.inbox.mu.Lock()
+	defer s.inbox.mu.Unlock()
+	s.gate.mu.Lock()
+	defer s.gate.mu.Unlock()
+	return len(s.inbox.waiting), len(s.gate.inbox)
+}
+
+// Panic is a letter that cannot be stored.
+func (s *Store) Panic(ctx context.Context) error {
+	return s.receive(ctx, func(*txn) error { panic("unreadable") })
+}

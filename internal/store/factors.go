@@ -62,7 +62,7 @@ type Factor struct {
 
 // Factors lists the second proofs of everybody, by person.
 func (s *Store) Factors(ctx context.Context) ([]Factor, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var rows []struct{ Team, User, Secret string }
 	err := s.read.WithContext(ctx).Raw("SELECT team, user_id AS user, secret FROM factors ORDER BY team, user_id").Scan(&rows).Error

@@ -84,7 +84,7 @@ func grantsOf(find *gorm.DB) ([]approvals.Grant, error) {
 
 // LiveGrants implements agent.Grants and decisions.Grants.
 func (s *Store) LiveGrants(ctx context.Context, tool string) ([]approvals.Grant, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	find := s.read.WithContext(ctx).Where("state = 'open'")
 	if tool != "" {
@@ -96,7 +96,7 @@ func (s *Store) LiveGrants(ctx context.Context, tool string) ([]approvals.Grant,
 
 // AllGrants lists standing grants, those that are over included, the oldest first.
 func (s *Store) AllGrants(ctx context.Context) ([]approvals.Grant, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	out, err := grantsOf(s.read.WithContext(ctx))
 	return out, translate(err)
@@ -137,7 +137,7 @@ func (t *txn) stands(approval string, version int64) error {
 
 // Grant implements decisions.Grants.
 func (s *Store) Grant(ctx context.Context, id string) (*approvals.Grant, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	all, err := grantsOf(s.read.WithContext(ctx).Where("id = ?", id))
 	if err == nil && len(all) == 0 {
@@ -164,15 +164,20 @@ func (s *Store) EndGrant(ctx context.Context, g approvals.Grant, wishes []agent.
 	})
 }
 
+// unknown is a call of which nobody knows whether it happened: also while it is made once
+// more, when that failed, and when people gave up finding out.
+const unknown = `(steps.state = 'uncertain' OR steps.state = 'executing' AND steps.attempts > 1
+	OR steps.state = 'failed' AND (steps.code = 'stopped' OR steps.attempts > 1))`
+
 // useGrant is the one statement that keeps two runs from sharing the last use. A grant
 // rests while nobody knows what became of a call under it, or of the one on its card.
 const useGrant = `UPDATE grants SET used = used + 1, state = CASE WHEN used + 1 >= most THEN 'ended' ELSE state END,
 	why = CASE WHEN used + 1 >= most THEN 'count' ELSE why END, settled_at = CASE WHEN used + 1 >= most THEN ? ELSE settled_at END
 	WHERE id = ? AND state = 'open' AND used < most AND ends_at > ?
 	AND NOT EXISTS (SELECT 1 FROM locks WHERE locks.team = grants.giver_team AND locks.user_id = grants.giver_user)
-	AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.grant_id = grants.id AND steps.grant_id <> '' AND steps.state = 'uncertain')
+	AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.grant_id = grants.id AND steps.grant_id <> '' AND ` + unknown + `)
 	AND NOT EXISTS (SELECT 1 FROM approvals JOIN steps ON steps.run = approvals.run AND steps.n = approvals.step
-		WHERE approvals.id = grants.approval AND steps.state = 'uncertain') RETURNING *`
+		WHERE approvals.id = grants.approval AND ` + unknown + `) RETURNING *`
 
 // useGrants counts one use of each grant, unless it is over or its giver is locked. The
 // entries say which grants are used up by that.

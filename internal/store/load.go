@@ -28,13 +28,41 @@ func (s *Store) Load(ctx context.Context, run string) (*agent.Work, error) {
 		if w.Inbox, err = loadMessages(tx.Where("run = ? AND consumed_at = 0", run)); err != nil {
 			return err
 		}
-		w.Approvals, err = loadOpen(tx, run, w.Steps)
-		return err
+		if w.Approvals, err = loadOpen(tx, run, w.Steps); err != nil {
+			return err
+		}
+		return errors.Join(loadPaid(tx, w), loadAsked(tx, w))
 	})
 	if err != nil {
 		return nil, err
 	}
 	return w, nil
+}
+
+// loadPaid finds what was paid for calls that were allowed and not made yet, or are being made.
+func loadPaid(tx *gorm.DB, w *agent.Work) error {
+	w.Paid = map[int]string{}
+	for i := range w.Steps {
+		s := &w.Steps[i]
+		if !s.Effects || s.Approval != "" || s.State != agent.StepAllowed && s.State != agent.StepExecuting {
+			continue
+		}
+		var budget string
+		if err := tx.Raw("SELECT budget FROM budget_uses WHERE run = ? AND step = ? LIMIT 1", w.Run.ID, s.N).Scan(&budget).Error; err != nil {
+			return err
+		}
+		w.Paid[s.N] = budget
+	}
+	return nil
+}
+
+// loadAsked finds when people could read what a run waits for.
+func loadAsked(tx *gorm.DB, w *agent.Work) error {
+	_, subject, waits := w.Words()
+	if !waits {
+		return nil
+	}
+	return tx.Raw("SELECT posted_ts FROM deliveries WHERE subject = ? AND NOT gone LIMIT 1", subject).Scan(&w.Asked).Error
 }
 
 func loadRun(tx *gorm.DB, id string) (*agent.Run, error) {

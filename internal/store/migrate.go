@@ -42,9 +42,14 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return translate(err)
 }
 
+// OwnTables are names by which a database of ours is known, whatever its address.
+func OwnTables() []string {
+	return []string{"runs", "steps", "approvals", "revisions", "decisions", "audit_entries"}
+}
+
 // SchemaVersion gives the schema's version in the database and the one this program knows.
 func (s *Store) SchemaVersion(ctx context.Context) (current, known int64, err error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	p, err := s.provider(ctx)
 	if err != nil {

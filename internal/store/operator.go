@@ -36,6 +36,11 @@ func (t *txn) ordered(run string, m *agent.Message) (int64, error) {
 	return t.arrive(m)
 }
 
+// Installations lists the workspaces that have runs here.
+func (s *Store) Installations(ctx context.Context) ([]string, error) {
+	return s.ids(ctx, "SELECT DISTINCT installation FROM runs ORDER BY installation")
+}
+
 // Cases lists approvals of every installation, those that end first first: the
 // pending ones, or with all the latest that were opened, newest first.
 func (s *Store) Cases(ctx context.Context, all bool, n int) ([]decisions.Case, error) {

@@ -72,7 +72,7 @@ func (s *Store) Pin(ctx context.Context, server, tool, hash, text string) error 
 
 // Pins lists what was accepted and what is offered, by server and tool.
 func (s *Store) Pins(ctx context.Context) ([]Pin, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var all []Pin
 	err := s.read.WithContext(ctx).Raw("SELECT server, tool, contract, offered, offered_hash, at FROM pins ORDER BY server, tool").Scan(&all).Error

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"countersign/agent"
 )
 
 // MoveChannel implements bot.Places. What was shown, what waits and what was heard
@@ -16,6 +18,7 @@ func (s *Store) MoveChannel(ctx context.Context, from, to string) error {
 			{"UPDATE runs SET channel = ? WHERE channel = ?", []any{to, from}},
 			{"UPDATE approvals SET channel = ? WHERE channel = ?", []any{to, from}},
 			{"UPDATE grants SET channel = ? WHERE channel = ?", []any{to, from}},
+			{"UPDATE budget_uses SET budget = replace(budget, ?, ?) WHERE budget LIKE ?", []any{"/channel/" + from, "/channel/" + to, "%/channel/" + from}},
 			{"UPDATE deliveries SET channel = ?, subject = replace(subject, ?, ?) WHERE channel = ?", []any{to, "/" + from, "/" + to, from}},
 			{"UPDATE event_keys SET event_key = replace(event_key, ?, ?) WHERE event_key LIKE ?", []any{"/" + from + "/", "/" + to + "/", "%/" + from + "/%"}},
 		} {
@@ -37,4 +40,15 @@ func (s *Store) CloseChannel(ctx context.Context, channel string, now time.Time)
 	at := micros(now)
 	_, err := s.exec(ctx, again, at, at, at, channel, channel, channel)
 	return err
+}
+
+// Heard implements bot.Places.
+func (s *Store) Heard(ctx context.Context, run, ts string) (*agent.Message, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	heard, err := loadMessages(s.read.WithContext(ctx).Where("run = ? AND ts = ? AND kind IN ?", run, ts, []agent.MessageKind{agent.FollowUp, agent.Reply}).Limit(1))
+	if err != nil || len(heard) == 0 {
+		return nil, translate(err)
+	}
+	return &heard[0], nil
 }

@@ -40,6 +40,8 @@ func (s *Store) DeleteRuns(ctx context.Context, before time.Time) (int64, error)
 	old, err := s.ids(ctx, `SELECT id FROM runs WHERE ended_at > 0 AND ended_at < ?
 		AND NOT EXISTS (SELECT 1 FROM budget_uses WHERE budget_uses.run = runs.id AND until > ?)
 		AND NOT EXISTS (SELECT 1 FROM reviews JOIN approvals ON approvals.id = reviews.approval WHERE approvals.run = runs.id AND reviews.state = 'open')
+		AND NOT EXISTS (SELECT 1 FROM grants JOIN steps ON steps.grant_id = grants.id WHERE steps.run = runs.id AND grants.state = 'open')
+		AND NOT EXISTS (SELECT 1 FROM grants JOIN approvals ON approvals.id = grants.approval WHERE approvals.run = runs.id AND grants.state = 'open')
 		ORDER BY ended_at LIMIT ?`, micros(before), micros(s.now()), runsAtOnce)
 	if err != nil || len(old) == 0 {
 		return 0, err

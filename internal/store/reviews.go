@@ -84,7 +84,7 @@ func loadReviews(tx *gorm.DB, ids []string, byID map[string]*approvals.Approval)
 // OpenReviews lists what was approved by one person alone and nobody looked at yet,
 // the oldest first.
 func (s *Store) OpenReviews(ctx context.Context) ([]approvals.Review, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var rows []reviewRow
 	err := s.read.WithContext(ctx).Where("state = 'open'").Order("opened_at, approval").Find(&rows).Error

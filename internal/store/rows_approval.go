@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"strings"
 
 	"countersign/approvals"
 	"countersign/approvals/policy"
@@ -33,6 +34,7 @@ type approvalRow struct {
 	Reminded      int
 	EscalatedAt   int64
 	Bundle        int
+	Shapers       string // "team/user team/user"
 }
 
 // TableName names the table.
@@ -45,7 +47,25 @@ func newApprovalRow(a *approvals.Approval) approvalRow {
 		OpenedAt: micros(a.OpenedAt), ExpiresAt: micros(a.ExpiresAt), SettledAt: micros(a.SettledAt),
 		RequesterTeam: a.Requester.Team, RequesterUser: a.Requester.User, Again: a.Again, Why: clean(a.Why),
 		ClaimTeam: a.Claimer.Team, ClaimUser: a.Claimer.User, ClaimUntil: micros(a.ClaimUntil), Reminded: a.Reminded, EscalatedAt: micros(a.Escalated), Bundle: a.Bundle,
+		Shapers: namesOf(a.Shapers),
 	}
+}
+
+func namesOf(people []policy.Actor) string {
+	names := make([]string, len(people))
+	for i, p := range people {
+		names[i] = p.Team + "/" + p.User
+	}
+	return strings.Join(names, " ")
+}
+
+func peopleIn(names string) []policy.Actor {
+	var out []policy.Actor
+	for _, name := range strings.Fields(names) {
+		team, user, _ := strings.Cut(name, "/")
+		out = append(out, policy.Actor{Team: team, User: user})
+	}
+	return out
 }
 
 func (w *approvalRow) approval() *approvals.Approval {
@@ -55,6 +75,7 @@ func (w *approvalRow) approval() *approvals.Approval {
 		OpenedAt: instant(w.OpenedAt), ExpiresAt: instant(w.ExpiresAt), SettledAt: instant(w.SettledAt),
 		Requester: policy.Actor{Team: w.RequesterTeam, User: w.RequesterUser}, Again: w.Again, Why: w.Why,
 		Claimer: policy.Actor{Team: w.ClaimTeam, User: w.ClaimUser}, ClaimUntil: instant(w.ClaimUntil), Reminded: w.Reminded, Escalated: instant(w.EscalatedAt), Bundle: w.Bundle,
+		Shapers: peopleIn(w.Shapers),
 	}
 }
 

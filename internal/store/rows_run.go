@@ -144,6 +144,7 @@ type stepRow struct {
 	GrantID     string
 	GrantTeam   string
 	GrantUser   string
+	Contract    string
 	Epoch       int64
 	Attempts    int
 	Question    string
@@ -159,7 +160,7 @@ func (w *stepRow) outcome() []column {
 	return []column{
 		{"state", w.State}, {"executed", w.Executed}, {"observation", w.Observation}, {"output", w.Output}, {"summary", w.Summary},
 		{"effect", w.Effect}, {"code", w.Code}, {"outcome", w.Outcome}, {"sources", w.Sources}, {"approval", w.Approval},
-		{"grant_id", w.GrantID}, {"grant_team", w.GrantTeam}, {"grant_user", w.GrantUser}, {"epoch", w.Epoch}, {"attempts", w.Attempts},
+		{"grant_id", w.GrantID}, {"grant_team", w.GrantTeam}, {"grant_user", w.GrantUser}, {"contract", w.Contract}, {"epoch", w.Epoch}, {"attempts", w.Attempts},
 		{"question", w.Question}, {"started_at", w.StartedAt}, {"ended_at", w.EndedAt},
 	}
 }
@@ -173,7 +174,7 @@ func newStepRow(s *agent.Step) (stepRow, error) {
 		Effects: s.Effects, Private: s.Private, ProposedAt: micros(s.ProposedAt),
 		State: string(s.State), Executed: clean(string(s.Executed)), Observation: clean(s.Observation),
 		Output: clean(s.Output), Summary: clean(s.Summary), Effect: clean(s.Effect), Code: clean(s.Code),
-		Outcome: s.Outcome, Sources: sources, Approval: s.Approval, GrantID: s.Grant, GrantTeam: s.GrantBy.Team, GrantUser: s.GrantBy.User, Epoch: s.Epoch, Attempts: s.Attempts, Question: clean(s.Question),
+		Outcome: s.Outcome, Sources: sources, Approval: s.Approval, GrantID: s.Grant, GrantTeam: s.GrantBy.Team, GrantUser: s.GrantBy.User, Contract: s.Contract, Epoch: s.Epoch, Attempts: s.Attempts, Question: clean(s.Question),
 		StartedAt: micros(s.StartedAt), EndedAt: micros(s.EndedAt),
 	}, err
 }
@@ -184,7 +185,7 @@ func (w *stepRow) step() (agent.Step, error) {
 		Thought: w.Thought, Raw: w.Raw, Proposed: raw(w.Proposed), Fingerprint: w.Fingerprint, Extra: raw(w.Extra),
 		Risk: tools.Risk(w.Risk), Effects: w.Effects, Private: w.Private, ProposedAt: instant(w.ProposedAt),
 		State: agent.StepState(w.State), Executed: raw(w.Executed), Observation: w.Observation, Output: w.Output,
-		Summary: w.Summary, Effect: w.Effect, Code: w.Code, Outcome: w.Outcome, Approval: w.Approval, Grant: w.GrantID, GrantBy: policy.Actor{Team: w.GrantTeam, User: w.GrantUser}, Epoch: w.Epoch,
+		Summary: w.Summary, Effect: w.Effect, Code: w.Code, Outcome: w.Outcome, Approval: w.Approval, Grant: w.GrantID, GrantBy: policy.Actor{Team: w.GrantTeam, User: w.GrantUser}, Contract: w.Contract, Epoch: w.Epoch,
 		Attempts: w.Attempts, Question: w.Question,
 		StartedAt: instant(w.StartedAt), EndedAt: instant(w.EndedAt),
 	}

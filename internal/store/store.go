@@ -6,6 +6,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -44,6 +45,8 @@ type Config struct {
 	OnWish func()           // called after a commit that asked for deliveries; must not block; nil: nobody
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: none
+	// Patience bounds every call whose context has no deadline of its own; 0: five seconds.
+	Patience time.Duration
 }
 
 // Store is an open database.
@@ -54,12 +57,15 @@ type Store struct {
 	write   *gorm.DB
 	read    *gorm.DB
 	gate    *gate // SQLite's one writer; nil: the database has many
+	inbox   inbox // of SQLite
 	closers []func() error
 
 	bell   Bell
 	onWish func()
 	now    func() time.Time
 	log    *slog.Logger
+
+	patience time.Duration
 }
 
 // Dialect says which database it is.
@@ -71,19 +77,19 @@ const (
 	Postgres Dialect = "postgres"
 )
 
-// patience bounds every call whose context has no deadline of its own.
+// patience is the usual Config.Patience.
 const patience = 5 * time.Second
 
 // Open opens the database. It does not migrate.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	s := &Store{bell: c.Bell, onWish: c.OnWish, now: c.Now, log: c.Logger}
+	s := &Store{bell: c.Bell, onWish: c.OnWish, now: c.Now, log: c.Logger, patience: cmp.Or(c.Patience, patience)}
 	if s.now == nil {
 		s.now = time.Now
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	if err := s.open(ctx, c.URL); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -123,7 +129,7 @@ func (s *Store) Path() string { return s.path }
 
 // Ping says whether the database answers.
 func (s *Store) Ping(ctx context.Context) error {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	return translate(s.Writer().PingContext(ctx))
 }
@@ -134,7 +140,7 @@ func (s *Store) DatabaseNow(ctx context.Context) (time.Time, error) {
 	if s.dialect == SQLite {
 		return s.now(), nil
 	}
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var us int64
 	const clock = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
@@ -153,9 +159,9 @@ func (s *Store) Close() error {
 }
 
 // bound gives a context that ends after patience, unless it has a deadline.
-func bound(ctx context.Context) (context.Context, context.CancelFunc) {
+func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, patience)
+	return context.WithTimeout(ctx, s.patience)
 }

@@ -207,5 +207,10 @@ func TestElect(t *testing.T) {
 			t.Fatal(err)
 		}
 		elect("one", true)
+		db.Clock.Step(time.Hour) // what a process with a wrong clock writes
+		elect("wrong", true)
+		db.Clock.Step(-time.Hour)
+		elect("one", true)
+		elect("two", false)
 	})
 }

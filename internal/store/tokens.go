@@ -97,7 +97,7 @@ func one(found []api.Token, err error) (api.Token, error) {
 }
 
 func (s *Store) tokens(ctx context.Context, where string, args ...any) ([]api.Token, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var rows []tokenRow
 	if err := s.read.WithContext(ctx).Where(where, args...).Order("created_at DESC, id DESC").Find(&rows).Error; err != nil {

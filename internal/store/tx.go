@@ -28,22 +28,13 @@ type txn struct {
 // everything back; fn may be called again after a deadlock, so it must keep its
 // results in variables that it sets anew.
 func (s *Store) transact(ctx context.Context, fn func(t *txn) error) error {
-	return s.transactIn(ctx, false, fn)
-}
-
-// receive is transact for what people sent: it goes before what follows from it.
-func (s *Store) receive(ctx context.Context, fn func(t *txn) error) error {
-	return s.transactIn(ctx, true, fn)
-}
-
-func (s *Store) transactIn(ctx context.Context, inbox bool, fn func(t *txn) error) error {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var t *txn
 	var err error
 	for range tries {
 		t = &txn{store: s, now: s.now()}
-		err = s.pass(ctx, inbox, func(db *gorm.DB) error {
+		err = s.pass(ctx, func(db *gorm.DB) error {
 			return db.Transaction(func(tx *gorm.DB) error {
 				t.DB = tx
 				return fn(t)
@@ -60,9 +51,17 @@ func (s *Store) transactIn(ctx context.Context, inbox bool, fn func(t *txn) erro
 	return nil
 }
 
+// receive is transact for what people sent: it goes before what follows from it.
+func (s *Store) receive(ctx context.Context, fn func(t *txn) error) error {
+	if s.gate == nil {
+		return s.transact(ctx, fn)
+	}
+	return s.post(ctx, fn)
+}
+
 // pass writes when its turn has come.
-func (s *Store) pass(ctx context.Context, inbox bool, write func(db *gorm.DB) error) error {
-	if err := s.gate.enter(ctx, inbox); err != nil {
+func (s *Store) pass(ctx context.Context, write func(db *gorm.DB) error) error {
+	if err := s.gate.enter(ctx, false); err != nil {
 		return translate(err)
 	}
 	defer s.gate.leave()
@@ -127,7 +126,7 @@ func (t *txn) placed(statement string) string {
 // snapshot runs fn on one consistent state of the database, without taking the
 // write lock.
 func (s *Store) snapshot(ctx context.Context, fn func(tx *gorm.DB) error) error {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	opts := &sql.TxOptions{ReadOnly: true}
 	if s.dialect == Postgres {
@@ -137,19 +136,10 @@ func (s *Store) snapshot(ctx context.Context, fn func(tx *gorm.DB) error) error 
 }
 
 // exec runs one statement of its own and says how many rows it changed.
-func (s *Store) exec(ctx context.Context, statement string, args ...any) (int64, error) {
-	return s.execIn(ctx, false, statement, args...)
-}
-
-// keep is exec for what people sent.
-func (s *Store) keep(ctx context.Context, statement string, args ...any) (int64, error) {
-	return s.execIn(ctx, true, statement, args...)
-}
-
-func (s *Store) execIn(ctx context.Context, inbox bool, statement string, args ...any) (n int64, err error) {
-	ctx, cancel := bound(ctx)
+func (s *Store) exec(ctx context.Context, statement string, args ...any) (n int64, err error) {
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	err = s.pass(ctx, inbox, func(db *gorm.DB) error {
+	err = s.pass(ctx, func(db *gorm.DB) error {
 		res := db.Exec(statement, args...)
 		n = res.RowsAffected
 		return res.Error
@@ -157,9 +147,25 @@ func (s *Store) execIn(ctx context.Context, inbox bool, statement string, args .
 	return n, err
 }
 
+// keep is exec for what people sent.
+func (s *Store) keep(ctx context.Context, statement string, args ...any) (int64, error) {
+	if s.gate == nil {
+		return s.exec(ctx, statement, args...)
+	}
+	var n int64
+	err := s.post(ctx, func(t *txn) (err error) {
+		n, err = t.changed(statement, args...)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
 // query runs one statement that writes and returns rows into dest.
 func (s *Store) query(ctx context.Context, dest any, statement string, args ...any) error {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	return s.pass(ctx, false, func(db *gorm.DB) error { return db.Raw(statement, args...).Scan(dest).Error })
+	return s.pass(ctx, func(db *gorm.DB) error { return db.Raw(statement, args...).Scan(dest).Error })
 }

@@ -22,11 +22,11 @@ func (s *Store) Reserve(ctx context.Context, f agent.Fence, r agent.Reservation)
 		if err != nil {
 			return err
 		}
-		if over = held.Exceeds(r.Most); over == "" {
-			return t.hold(&f, r.Need)
+		if over = held.Plus(r.Used).Exceeds(r.Most); over == "" {
+			return t.hold(&f, r.Need.Plus(r.Used))
 		}
 		used, err := t.day(&f, &r, 0)
-		busy = err == nil && used.Exceeds(r.Most) == ""
+		busy = err == nil && used.Plus(r.Used).Exceeds(r.Most) == ""
 		return err
 	})
 	return over, busy, err
@@ -86,7 +86,7 @@ func (s *Store) Costs(ctx context.Context, by string, since time.Time) ([]Share,
 		Runs         int
 		Tokens, Cost int64
 	}
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	err := s.read.WithContext(ctx).Raw("SELECT "+column+" AS name, count(*) AS runs, CAST(SUM(tokens) AS BIGINT) AS tokens, CAST(SUM(cost) AS BIGINT) AS cost"+
 		" FROM runs WHERE created_at > ? GROUP BY 1", micros(since)).Scan(&rows).Error

@@ -95,7 +95,7 @@ func inThread(tx *gorm.DB, t agent.Thread) *gorm.DB {
 }
 
 func (s *Store) runs(ctx context.Context, where func(*gorm.DB) *gorm.DB) ([]agent.Run, error) {
-	ctx, cancel := bound(ctx)
+	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	var rows []runRow
 	if err := where(s.read.WithContext(ctx)).Find(&rows).Error; err != nil {

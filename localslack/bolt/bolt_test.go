@@ -60,7 +60,6 @@ func start(t *testing.T, ws *slacktest.Slack) {
 func TestBolt(t *testing.T) {
 	t.Parallel()
 	ws := slacktest.New(t)
-	ws.Wait = 20 * time.Second
 	start(t, ws)
 	ana, mgr := ws.User("ana"), ws.User("mgr")
 
@@ -99,7 +98,6 @@ func TestBoltReconnects(t *testing.T) {
 		c.Timing.Retries = []time.Duration{0, 500 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second, time.Second, 2 * time.Second, 3 * time.Second}
 		c.Timing.Warning = 10 * time.Millisecond
 	})
-	ws.Wait = 20 * time.Second
 	start(t, ws)
 	ws.Server.Disconnect("refresh_requested")
 	ws.Until("the end of the connection", func(s *localslack.Server) bool { return s.Connections() == 0 })

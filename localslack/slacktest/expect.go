@@ -1,10 +1,12 @@
 package slacktest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"countersign/localslack"
 	"countersign/localslack/blockkit"
@@ -81,6 +83,9 @@ func NoButton(actionID string) Match {
 }
 
 func hasAction(m localslack.Message, id string) bool {
+	if !bytes.Contains(m.Blocks, []byte(id)) { // most of very many messages: what follows takes a while
+		return false
+	}
 	for _, f := range blockkit.Elements(m.Blocks) {
 		if f.ActionID == id {
 			return true
@@ -241,9 +246,22 @@ func (s *Slack) ExpectHome(p Person, part string) localslack.View {
 // was not acked in the end.
 func (s *Slack) ExpectAcked() {
 	s.t.Helper()
+	defer s.sayUnacked()
 	s.until("all acks", func() bool { return s.Server.Waiting() == 0 })
 	if lost := s.Server.Lost(); len(lost) > 0 {
 		s.t.Errorf("never acked: %v", lost)
+	}
+}
+
+// sayUnacked tells what a test waits for in vain.
+func (s *Slack) sayUnacked() {
+	if s.Server.Waiting() == 0 {
+		return
+	}
+	for _, d := range s.Server.Deliveries() {
+		if d.Result != localslack.DeliveryAcked {
+			s.t.Logf("%s %s, try %d at %s: %s", d.Inner, d.EventID, d.Attempt, d.Sent.Format(time.TimeOnly), d.Result)
+		}
 	}
 }
 

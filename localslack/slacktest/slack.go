@@ -37,7 +37,8 @@ const (
 // Slack is one running local Slack with its expectations.
 type Slack struct {
 	Server *localslack.Server
-	// Wait bounds every expectation; 5 s unless the test sets another.
+	// Wait bounds every expectation; a minute unless the test sets another: a slow machine
+	// fails no test, and what is there ends the wait at once.
 	Wait time.Duration
 
 	t       testing.TB
@@ -64,7 +65,7 @@ func New(t testing.TB, options ...func(*localslack.Config)) *Slack {
 	if err := srv.Start(l); err != nil {
 		t.Fatalf("local Slack: %v", err)
 	}
-	s := &Slack{Server: srv, Wait: 5 * time.Second, t: t, seen: map[string]bool{}}
+	s := &Slack{Server: srv, Wait: time.Minute, t: t, seen: map[string]bool{}}
 	t.Cleanup(s.end)
 	return s
 }

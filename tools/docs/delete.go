@@ -73,12 +73,15 @@ func (l *library) find(ctx context.Context, id string) (*document, error) {
 // fresh reads the document from its file, whatever the index believes: a file
 // can change without its size and time showing it.
 func (l *library) fresh(e entry) (*document, error) {
-	read, err := load(l.root.FS(), e.path)
+	read, err := load(l.root, e.path)
 	if isGone(err) {
 		return nil, &tools.Failure{Code: "not_found", Pointer: "/id", Message: fmt.Sprintf("the document %s is gone", e.id)}
 	}
 	if err != nil {
 		return nil, &tools.Failure{Code: "unreadable", Pointer: "/id", Message: fmt.Sprintf("the document %s cannot be read", e.id)}
+	}
+	if info, err := l.root.Lstat(e.path); err != nil || !info.Mode().IsRegular() {
+		return nil, &tools.Failure{Code: "not_a_file", Pointer: "/id", Message: fmt.Sprintf("the document %s is a link to its file, so it can only be deleted by people", e.id)}
 	}
 	read.id = e.id
 	return read, nil
@@ -206,7 +209,7 @@ func (l *library) probe(_ context.Context, c tools.Call, _ target) (tools.Probed
 }
 
 func (l *library) holds(name, sum string) bool {
-	d, err := load(l.root.FS(), name)
+	d, err := load(l.root, name)
 	return err == nil && d.sum == sum
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,5 +46,22 @@ func TestExchangedInTheLastMoment(t *testing.T) {
 	}
 	if content, err := os.ReadFile(file); err != nil || string(content) != "something else" {
 		t.Errorf("the new document is gone: %q, %v", content, err)
+	}
+}
+
+// A pipe in the place of a document, put there after the folder was looked at, holds nobody.
+func TestAPipeInsteadOfADocument(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := syscall.Mkfifo(filepath.Join(dir, "a.md"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := load(root, "a.md"); !isGone(err) {
+		t.Errorf("got %v", err)
 	}
 }

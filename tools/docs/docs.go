@@ -58,9 +58,13 @@ func New(ctx context.Context, c Config) ([]tools.Tool, io.Closer, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, root.Close())
 	}
-	l := &library{root: root, trash: trash, now: c.Now, index: newIndex(root.FS(), trash, w)}
+	l := &library{root: root, trash: trash, now: c.Now, index: newIndex(root, trash, w)}
+	deletes := deleteSpec
+	if deletes.Target, err = filepath.Abs(c.Path); err != nil {
+		return nil, nil, errors.Join(err, l.Close())
+	}
 	search, err1 := tools.New(searchSpec, l.search)
-	remove, err2 := tools.New(deleteSpec, l.remove, tools.WithCheck(l.check), tools.WithPreview(l.preview), tools.WithProbe(l.probe))
+	remove, err2 := tools.New(deletes, l.remove, tools.WithCheck(l.check), tools.WithPreview(l.preview), tools.WithProbe(l.probe))
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, nil, errors.Join(err, l.Close())
 	}
@@ -170,7 +174,7 @@ func (l *library) read(ctx context.Context, a answer) ([]*document, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		d, err := load(l.root.FS(), e.path)
+		d, err := load(l.root, e.path)
 		switch {
 		case err == nil:
 			d.id = e.id

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Bounds of a library. What is beyond is left out of the search, and the answer says so.
@@ -21,14 +23,14 @@ const (
 // index knows the files of a folder and their words. Every question looks at the folder
 // first, and reads what changed.
 type index struct {
-	files fs.FS
+	root  *os.Root
 	trash string
 	turn  chan struct{} // who has its token may use words
 	words *words
 }
 
-func newIndex(files fs.FS, trash string, w *words) *index {
-	return &index{files: files, trash: trash, words: w, turn: make(chan struct{}, 1)}
+func newIndex(root *os.Root, trash string, w *words) *index {
+	return &index{root: root, trash: trash, words: w, turn: make(chan struct{}, 1)}
 }
 
 // entry is one document of the folder.
@@ -158,17 +160,18 @@ func (x *index) follow(gone []int64, changed []string, found map[string]stamp) e
 
 // read indexes a file; one that went away meanwhile is left to the next time.
 func (x *index) read(name string, at stamp) error {
-	d, err := load(x.files, name)
+	d, err := load(x.root, name)
 	if err != nil {
 		return unlessGone(err)
 	}
 	return x.words.put(name, at, d.heading+"\n"+d.body)
 }
 
-// walk lists the files that can be searched.
+// walk lists the files that can be searched. A link to a file counts as one, since
+// Kubernetes mounts the files of a ConfigMap so; a link to a folder does not.
 func (x *index) walk(ctx context.Context) (found map[string]stamp, leftOut int, err error) {
 	found = map[string]stamp{}
-	err = fs.WalkDir(x.files, ".", func(name string, e fs.DirEntry, err error) error {
+	err = fs.WalkDir(x.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -176,12 +179,12 @@ func (x *index) walk(ctx context.Context) (found map[string]stamp, leftOut int, 
 			return unlessGone(err)
 		case e.IsDir():
 			return x.skipHidden(name, e)
-		case !e.Type().IsRegular() || !extensions[strings.ToLower(path.Ext(name))]:
+		case !extensions[strings.ToLower(path.Ext(name))]:
 			return nil
 		}
-		info, err := e.Info()
+		info, err := x.look(name, e)
 		switch {
-		case err != nil:
+		case err != nil || !info.Mode().IsRegular():
 			return unlessGone(err)
 		case len(found) >= maxDocuments || info.Size() > maxBytes:
 			leftOut++
@@ -191,6 +194,18 @@ func (x *index) walk(ctx context.Context) (found map[string]stamp, leftOut int, 
 		return nil
 	})
 	return found, leftOut, err
+}
+
+// look follows a link inside the folder; what leads out of it, or nowhere, is not there.
+func (x *index) look(name string, e fs.DirEntry) (fs.FileInfo, error) {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.Info()
+	}
+	info, err := x.root.Stat(name)
+	if err != nil {
+		return nil, fs.ErrNotExist
+	}
+	return info, nil
 }
 
 // unlessGone lets a file vanish while the folder is looked at.
@@ -215,14 +230,19 @@ func (x *index) close() error {
 	return x.words.Close()
 }
 
-// load reads a document from its file.
-func load(files fs.FS, name string) (*document, error) {
-	f, err := files.Open(name)
+// load reads a document from its file. It is opened without waiting, so that a pipe in
+// its place holds nobody, and what is no plain file any more is gone.
+func load(root *os.Root, name string) (*document, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fs.ErrNotExist)
+	}
 	content, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return newDocument(name, content), nil

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -152,4 +153,74 @@ func TestLargeFolders(t *testing.T) {
 		t.Error("a short deadline never lets the index be finished")
 	}
 	t.Logf("%d deadlines", cuts)
+}
+
+// Replicas that keep an index each, in memory, follow one folder: what one deletes or
+// somebody writes is seen by the other at its next question.
+func TestReplicasWithIndexesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	one := newShelf(t)
+	two := shelf{dir: one.dir}
+	two.open(t)
+	for _, s := range []shelf{one, two} {
+		if got := s.search(t, "余额").Sources; len(got) != 1 {
+			t.Fatalf("at first: %v", got)
+		}
+	}
+	r := one.remover(t, "doc_42")
+	r.show(t)
+	other := two.remover(t, "doc_42")
+	other.show(t)
+	if _, err := r.run(t); err != nil {
+		t.Fatal(err)
+	}
+	if got := two.search(t, "余额"); len(got.Sources) != 0 || strings.Contains(got.Text, "doc_42") {
+		t.Errorf("the other still answers %s", got.Text)
+	}
+	_, err := other.run(t)
+	wantFailure(t, err, "not_found", "doc_42")
+	if _, err := docs.Restore(docs.Config{Path: one.dir}, "doc_42"); err != nil {
+		t.Fatal(err)
+	}
+	one.write(t, "doc_43.md", "a zebra")
+	if got := two.search(t, "余额 zebra").Sources; len(got) != 2 {
+		t.Errorf("after it came back: %v", got)
+	}
+}
+
+// Links inside the folder are documents, as Kubernetes mounts the files of a ConfigMap
+// so; links out of it and pipes are nothing.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	s.write(t, "../outside.md", "a zebra outside")
+	s.write(t, "..2026_01/map.md", "a zebra in a map")
+	s.write(t, "..2026_02/map.md", "a newer lion in a map")
+	for name, target := range map[string]string{
+		"..data": "..2026_01", "map.md": "..data/map.md", "out.md": "../outside.md", "absolute.md": filepath.Join(filepath.Dir(s.dir), "outside.md"),
+		"nowhere.md": "nothing.md", "loop.md": "loop.md", "self.md": "/proc/self/environ", "folder.md": "guides", "zero.md": "/dev/zero",
+	} {
+		if err := os.Symlink(target, filepath.Join(s.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(s.dir, "pipe.md"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"map.md:1"}, s.search(t, "zebra").Sources); diff != "" {
+		t.Error(diff)
+	}
+	if err := os.Rename(filepath.Join(s.dir, "..data"), filepath.Join(s.dir, "..old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("..2026_02", filepath.Join(s.dir, "..data")); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"map.md:1"}, s.search(t, "lion").Sources); diff != "" {
+		t.Error(diff)
+	}
+	for id, code := range map[string]string{"map": "not_a_file", "out": "not_found", "pipe": "not_found", "self.md": "not_found", "..data/map.md": "not_found"} {
+		_, err := s.remover(t, id).run(t)
+		wantFailure(t, err, code, "")
+	}
 }

@@ -22,6 +22,7 @@ type Kept struct {
 // Errors of Restore.
 var (
 	ErrNotKept = errors.New("the trash does not have it")
+	ErrSeveral = errors.New("the trash has several of it")
 	ErrInPlace = errors.New("there is another document in its place")
 )
 
@@ -35,23 +36,39 @@ func Trash(c Config) ([]Kept, error) {
 	return list(root, trash)
 }
 
-// Restore puts a document of the trash back where it was. A document that is in its place
-// meanwhile stays, and so does the one in the trash.
+// Find gives what the trash has under a name: its own name there, or the document's id,
+// file name or path. It is several when the id does not tell.
+func Find(c Config, name string) ([]Kept, error) {
+	all, err := Trash(c)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(all, func(k Kept) bool { return k.Name == name }); i >= 0 {
+		return all[i : i+1], nil
+	}
+	return slices.DeleteFunc(all, func(k Kept) bool {
+		return !slices.Contains([]string{k.Path, path.Base(k.Path), shortID(k.Path)}, name)
+	}), nil
+}
+
+// Restore puts a document of the trash back where it was, by any of the names that Find
+// takes. A document that is in its place meanwhile stays, and so does the one in the trash.
 func Restore(c Config, name string) (Kept, error) {
+	found, err := Find(c, name)
+	switch {
+	case err != nil:
+		return Kept{}, err
+	case len(found) == 0:
+		return Kept{}, ErrNotKept
+	case len(found) > 1:
+		return Kept{}, ErrSeveral
+	}
 	root, trash, err := openTrash(c)
 	if err != nil {
 		return Kept{}, err
 	}
 	defer root.Close()
-	all, err := list(root, trash)
-	if err != nil {
-		return Kept{}, err
-	}
-	i := slices.IndexFunc(all, func(k Kept) bool { return k.Name == name })
-	if i < 0 {
-		return Kept{}, ErrNotKept
-	}
-	k := all[i]
+	k := found[0]
 	if err := root.MkdirAll(path.Dir(k.Path), 0o750); err != nil {
 		return k, err
 	}

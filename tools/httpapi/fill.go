@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"countersign/tools"
 )
@@ -113,7 +117,7 @@ func (t template) fillRest(args map[string]json.RawMessage, f *filled) ([]string
 		}
 	}
 	if reads(t.method) {
-		return restPairs(rest)
+		return t.restPairs(rest)
 	}
 	if len(rest) == 0 && t.method == http.MethodDelete {
 		return nil, nil
@@ -128,14 +132,14 @@ func (t template) fillRest(args map[string]json.RawMessage, f *filled) ([]string
 	return nil, nil
 }
 
-func restPairs(rest map[string]json.RawMessage) ([]string, error) {
-	names := make([]string, 0, len(rest))
-	for name := range rest {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+// restPairs are query values by the arguments' own names, which may not be one that the
+// URL itself gives: services differ in which of two values counts.
+func (t template) restPairs(rest map[string]json.RawMessage) ([]string, error) {
 	var pairs []string
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(rest)) {
+		if t.takes(name) {
+			return nil, invalid(name, "has the name of a value that the address gives itself")
+		}
 		var list []json.RawMessage
 		if json.Unmarshal(rest[name], &list) != nil {
 			list = []json.RawMessage{rest[name]}
@@ -185,18 +189,21 @@ func queryValue(name string, raw json.RawMessage) (string, error) {
 	return value, nil
 }
 
+// percentEncoded is what a server that decodes twice would read as another character.
+var percentEncoded = regexp.MustCompile("%[0-9A-Fa-f]{2}")
+
 // checkSegment refuses values that could leave their path segment on any server,
 // also on one that decodes twice.
 func checkSegment(name, value string) error {
-	lower := strings.ToLower(value)
+	plain := norm.NFKC.String(value) // as servers read ．． and ％２ｆ that normalise
 	switch {
 	case value == "":
 		return invalid(name, "may not be empty")
-	case strings.Trim(value, ".;") == "" || strings.HasPrefix(value, "..;"):
+	case strings.Trim(plain, ".; ") == "" || strings.HasPrefix(plain, "..;"):
 		return invalid(name, "may not be . or ..")
-	case strings.ContainsAny(value, `/\`), strings.ContainsAny(value, "∕⁄／＼"):
+	case strings.ContainsAny(plain, `/\∕⁄`):
 		return invalid(name, "may not hold slashes or backslashes")
-	case strings.Contains(lower, "%2f"), strings.Contains(lower, "%5c"), strings.Contains(lower, "%2e"), strings.Contains(lower, "%25"), strings.Contains(lower, "%00"):
+	case percentEncoded.MatchString(plain):
 		return invalid(name, "may not hold percent-encoded characters")
 	case len(value) > maxValue || !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
 		return invalid(name, "may not hold control characters or more than 2,048 bytes")

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -103,6 +104,9 @@ func build(cfg Tool, opt Options) (*tool, error) {
 	if err := request.setBody(cfg.Body, params); err != nil {
 		return nil, err
 	}
+	if err := request.checkNames(params); err != nil {
+		return nil, err
+	}
 	kind, err := contentType(cfg.ContentType)
 	if err != nil {
 		return nil, err
@@ -170,8 +174,20 @@ func specOf(cfg Tool, request template, params parameters) (tools.Spec, error) {
 	return tools.Spec{
 		Name: cfg.Name, Description: cfg.Description, Parameters: params.schema, Risk: risk,
 		Effects: risk != tools.Low, Idempotent: cfg.Idempotent && risk != tools.Low, Window: cfg.Window, Parallel: risk == tools.Low,
-		Private: cfg.Private, Egress: egress, Roles: cfg.Roles, Channels: cfg.Channels, Timeout: cfg.Timeout,
+		Private: cfg.Private, Egress: egress, Roles: cfg.Roles, Channels: cfg.Channels, Timeout: cfg.Timeout, Target: targetOf(cfg),
 	}, nil
+}
+
+// targetOf is everything of the declaration that decides which request is made. Values
+// of headers are left out: a credential that is renewed asks nobody again.
+func targetOf(cfg Tool) string {
+	parts := []string{cfg.Method, cfg.URL, string(cfg.Body), cfg.ContentType}
+	for _, r := range []*Read{cfg.Preview, cfg.Probe} {
+		if r != nil {
+			parts = append(parts, r.Method, r.URL)
+		}
+	}
+	return tools.Digest(append(parts, slices.Sorted(maps.Keys(cfg.Headers))...)...)
 }
 
 // reservedHeaders are made by the transport or by us.

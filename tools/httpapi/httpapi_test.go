@@ -374,6 +374,7 @@ func TestDeclarations(t *testing.T) {
 		"host header":      func(c *httpapi.Tool) { c.Headers = map[string]string{"host": "a"} },
 		"key header":       func(c *httpapi.Tool) { c.Headers = map[string]string{"Idempotency-Key": "a"} },
 		"schema":           func(c *httpapi.Tool) { c.Parameters = json.RawMessage(`{"type":"array"}`) },
+		"query name":       func(c *httpapi.Tool) { c.Method, c.URL = "GET", "https://a.example/{order_id}?Amount=1" },
 		"preview method":   func(c *httpapi.Tool) { c.Preview = &httpapi.Read{Method: "POST", URL: "https://a.example/"} },
 		"preview url":      func(c *httpapi.Tool) { c.Preview = &httpapi.Read{URL: "https://a.example/{amount}"} },
 	} {

@@ -34,6 +34,27 @@ type queryPart struct {
 
 func (t template) origin() string { return t.base.Scheme + "://" + strings.ToLower(t.base.Host) }
 
+// takes says whether the query has a value of that name, in any of the spellings that
+// services take for one: in capitals, or as the first of a list.
+func (t template) takes(name string) bool {
+	name, _, _ = strings.Cut(name, "[")
+	return slices.ContainsFunc(t.query, func(q queryPart) bool {
+		key, _ := url.QueryUnescape(q.key)
+		key, _, _ = strings.Cut(key, "[")
+		return strings.EqualFold(strings.TrimSpace(key), strings.TrimSpace(name))
+	})
+}
+
+// checkNames refuses arguments that would go into the query under a name that is there.
+func (t template) checkNames(params parameters) error {
+	for _, name := range params.names {
+		if reads(t.method) && !slices.Contains(t.fills, name) && t.takes(name) {
+			return fmt.Errorf("the argument %q has the name of a value that the url gives itself; write {%s} there, or name it otherwise", name, name)
+		}
+	}
+	return nil
+}
+
 // secrets are the fixed query values whose names say that they are credentials.
 func (t template) secrets() []string {
 	var found []string

@@ -65,6 +65,33 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// TestFixedQueryValuesStay: where a tool takes arguments of any name, none takes the place
+// of a value that its address gives.
+func TestFixedQueryValuesStay(t *testing.T) {
+	t.Parallel()
+	p, err := readParameters(json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}},"additionalProperties":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tpl, err := parseTemplate("GET", "https://shop.example/orders?tenant=7&list%5B%5D=1&find={q}", p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"tenant", "Tenant", "tenant[]", "tenant[0]", " tenant", "list", "list[]", "find"} {
+		args, err := json.Marshal(map[string]string{name: "8", "q": "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := tpl.fill(args, true)
+		if _, ok := errors.AsType[*tools.Failure](err); !ok {
+			t.Errorf("%q: %s, %v", name, got.url, err)
+		}
+	}
+	if got, err := tpl.fill(json.RawMessage(`{"page":2,"q":"x"}`), true); err != nil || got.url != "https://shop.example/orders?tenant=7&list%5B%5D=1&find=x&page=2" {
+		t.Errorf("%s, %v", got.url, err)
+	}
+}
+
 func TestFillRefusesWhatLeavesItsPlace(t *testing.T) {
 	t.Parallel()
 	tpl, err := parseTemplate("GET", "https://shop.example/orders/{order_id}?find={q}", orderParameters(t))
@@ -74,7 +101,8 @@ func TestFillRefusesWhatLeavesItsPlace(t *testing.T) {
 	for _, args := range []string{
 		`{}`, `{"order_id":""}`, `{"order_id":"."}`, `{"order_id":".."}`, `{"order_id":"..;x"}`, `{"order_id":"../admin"}`, `{"order_id":"a/b"}`,
 		`{"order_id":"a\\b"}`, `{"order_id":"..%2fadmin"}`, `{"order_id":"%2e%2e"}`, `{"order_id":"%252e"}`, `{"order_id":"a\u0000"}`,
-		`{"order_id":"a\r\nX: y"}`, `{"order_id":"a\u0085"}`, `{"order_id":"a／b"}`, `{"order_id":null}`, `{"order_id":["a"]}`, `{"order_id":{"a":1}}`,
+		`{"order_id":"a\r\nX: y"}`, `{"order_id":"a\u0085"}`, `{"order_id":"a／b"}`, `{"order_id":"．．"}`, `{"order_id":"‥"}`, `{"order_id":"％２ｆ"}`,
+		`{"order_id":"x%3Fadmin=1"}`, `{"order_id":"x%23"}`, `{"order_id":"x%0d%0aHost:%20evil"}`, `{"order_id":".. "}`, `{"order_id":null}`, `{"order_id":["a"]}`, `{"order_id":{"a":1}}`,
 		`{"order_id":"1","q":"a\nb"}`, `{"order_id":"1","q":{"a":1}}`, `{"order_id":"` + strings.Repeat("x", maxValue+1) + `"}`, `[]`,
 	} {
 		_, err := tpl.fill(json.RawMessage(args), true)

@@ -60,7 +60,7 @@ func nodeServer(t *testing.T, name string, args ...string) []string {
 func connect(t *testing.T, cfg Config) *Server {
 	t.Helper()
 	s := begun(t, cfg)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := s.Ready(ctx); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func find(t *testing.T, s *Server, name string) tools.Tool {
 
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}
@@ -119,7 +119,7 @@ func names(ts []tools.Tool) []string {
 
 func call(t *testing.T, s *Server, name, args string) (tools.Result, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	return find(t, s, name).Call(ctx, tools.Call{Run: "r1", Step: "s1", Args: json.RawMessage(args)})
 }

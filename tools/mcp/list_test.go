@@ -67,7 +67,7 @@ func TestHints(t *testing.T) {
 	} {
 		s := &Server{cfg: withDefaults(c.cfg)}
 		got, err := s.specOf("", &mcp.Tool{Annotations: c.hints}, &mcp.Implementation{}, "")
-		got.Description, got.Parameters = "", nil
+		got.Description, got.Parameters, got.Target = "", nil, ""
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}

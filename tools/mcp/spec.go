@@ -37,6 +37,7 @@ func (s *Server) access(name string) tools.Spec {
 	return tools.Spec{
 		Name: name, Private: s.cfg.Private, Roles: s.cfg.Roles, Channels: s.cfg.Channels, Timeout: s.cfg.Timeout,
 		Risk: s.cfg.Risk, Effects: true, Egress: s.cfg.Egress == nil || *s.cfg.Egress,
+		Target: tools.Digest(append([]string{s.cfg.URL}, s.cfg.Command...)...),
 	}
 }
 

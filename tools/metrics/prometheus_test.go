@@ -55,7 +55,7 @@ func prometheus(t *testing.T) string {
 // scraped waits until a query has an answer.
 func scraped(t *testing.T, address, query string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/api/v1/query?query="+query, http.NoBody)
 		if err != nil {
 			t.Fatal(err)

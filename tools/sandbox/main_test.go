@@ -71,7 +71,7 @@ func realEngine(t *testing.T) *sandboxtest.Engine {
 func start(t *testing.T, change ...func(*sandbox.Config)) *sandbox.Sandbox {
 	t.Helper()
 	e := realEngine(t)
-	cfg := sandbox.Config{Host: e.Host, Image: e.Image, Memory: 64 << 20, Tmp: 8 << 20, Timeout: 20 * time.Second, Label: t.Name(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	cfg := sandbox.Config{Host: e.Host, Image: e.Image, Memory: 64 << 20, Tmp: 8 << 20, Timeout: time.Minute, Label: t.Name(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	for _, f := range change {
 		f(&cfg)
 	}

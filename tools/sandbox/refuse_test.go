@@ -245,7 +245,7 @@ func TestPreview(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, p.Detail, "command:     ls /data\n             image: mine\n", "sha256:", folder+" at /data (read-only)", "memory 64 MiB, /tmp 8 MiB, 64 processes, 1 CPU, 20s", "environment: TOKEN")
+	contains(t, p.Detail, "command:     ls /data\n             image: mine\n", "sha256:", folder+" at /data (read-only)", "memory 64 MiB, /tmp 8 MiB, 64 processes, 1 CPU, 1m0s", "environment: TOKEN")
 	lacks(t, p.Detail, leaked)
 	again, err := s.Preview(t.Context(), c)
 	if err != nil || cmp.Diff(p, again) != "" {

@@ -13,7 +13,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -164,6 +166,7 @@ func (s *Sandbox) describe() tools.Spec {
 		Name: "run_command", Description: text, Parameters: parameters(),
 		Risk: tools.High, Effects: true, Idempotent: true,
 		Timeout: 2*c.Timeout + grace, // waiting for a place, then running
+		Target:  fmt.Sprint(c.sockets(), c.Image, c.Mounts, slices.Sorted(maps.Keys(c.Env))),
 	}
 }
 

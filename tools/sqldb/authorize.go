@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,14 +12,16 @@ import (
 // statement, which no trick of spelling gets around.
 type authorizer struct {
 	write   bool
-	refused string   // the first thing that was denied, for the message
-	calls   []string // functions, in lower case
-	targets []string // tables that rows are written to
-	read    []string // tables and views that are read
-	plain   bool     // nothing but reads and row changes of tables
+	refused string         // the first thing that was denied, for the message
+	calls   map[string]int // functions, in lower case, and how often each is called
+	targets []string       // tables that rows are written to
+	read    []string       // tables and views that are read
+	plain   bool           // nothing but reads and row changes of tables
 }
 
-func newAuthorizer(write bool) *authorizer { return &authorizer{write: write, plain: true} }
+func newAuthorizer(write bool) *authorizer {
+	return &authorizer{write: write, plain: true, calls: map[string]int{}}
+}
 
 // schemaPragmas only describe.
 var schemaPragmas = []string{"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
@@ -52,12 +55,13 @@ func (a *authorizer) decide(action sqlite3.AuthorizerActionCode, third, fourth, 
 }
 
 func (a *authorizer) function(name string) sqlite3.AuthorizerReturnCode {
-	if slices.Contains(outsideCalls, name) {
+	if outside(name) {
 		return a.deny("the function " + name)
 	}
-	if !slices.Contains(a.calls, name) {
-		a.calls = append(a.calls, name)
+	if slices.Contains(endlessCalls, name) {
+		return a.deny("the function " + name + ", which may take time without end")
 	}
+	a.calls[name]++
 	return sqlite3.AUTH_OK
 }
 
@@ -92,10 +96,11 @@ func (a *authorizer) deny(what string) sqlite3.AuthorizerReturnCode {
 	return sqlite3.AUTH_DENY
 }
 
-// strange says which function keeps a statement from being tried.
+// strange says which function keeps a statement from being tried. Those that only make
+// keys may stand in defaults; of the statement's own words that is known already.
 func (a *authorizer) strange() untried {
-	for _, call := range a.calls {
-		if !slices.Contains(plainCalls, call) && !slices.Contains(clockCalls, call) {
+	for _, call := range slices.Sorted(maps.Keys(a.calls)) {
+		if !slices.Contains(plainCalls, call) && !slices.Contains(clockCalls, call) && !slices.Contains(keyCalls, call) {
 			return strangeCalls + untried(call) + "(), which is not on the list of functions that only compute."
 		}
 	}

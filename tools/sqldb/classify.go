@@ -52,8 +52,43 @@ func checkWrite(s statement) error {
 		if kind := s.definedKind(); !slices.Contains(definedKinds, kind) {
 			return refuse("execute_sql may not " + strings.ToUpper(verb+" "+kind) + ": only tables, indexes, views, schemas, sequences and types.")
 		}
+		if err := s.checkRights(); err != nil {
+			return err
+		}
 	}
 	return checkOutside(s)
+}
+
+// checkRights refuses what goes beyond data in a statement about data: a schema may be
+// made with grants and triggers in it, a table may be given to another owner.
+func (s statement) checkRights() error {
+	if s.verb() == "create" && s.definedKind() == "schema" {
+		name := s.find(1, "schema") + 1
+		if s.word(name, "if") {
+			name += 3 // if not exists
+		}
+		if len(s.tokens) > name+1 {
+			return refuse("execute_sql makes a schema and nothing in the same statement: no tables, owners or rights.")
+		}
+	}
+	for i := range s.tokens {
+		for _, phrase := range rights {
+			if s.verb() == "alter" && s.phrase(i, phrase) && !s.word(i-1, "column") && !s.word(i-1, "rename") {
+				return refuse("execute_sql may not ALTER … " + strings.ToUpper(strings.Join(phrase, " ")) + ": it changes data, not rights or code.")
+			}
+		}
+	}
+	return nil
+}
+
+// phrase says whether the words stand at token i, one after the other.
+func (s statement) phrase(i int, words []string) bool {
+	for n, word := range words {
+		if !s.word(i+n, word) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s statement) definedKind() string {
@@ -70,31 +105,42 @@ func (s statement) definedKind() string {
 
 func checkOutside(s statement) error {
 	for _, call := range s.calls() {
-		bare := call[strings.LastIndexByte(call, '.')+1:]
-		if slices.Contains(outsideCalls, bare) {
+		if outside(lastName(call)) {
 			return refuse("The function " + call + " reaches out of the database and is not accepted.")
 		}
 	}
 	return nil
 }
 
+func outside(name string) bool {
+	return slices.Contains(outsideCalls, name) ||
+		slices.ContainsFunc(outsidePrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
 // change is what an INSERT, UPDATE or DELETE of the plain form says of itself.
 type change struct {
 	statement
-	verb    string   // insert, update or delete
-	table   string   // as written, with schema and quotes
-	alias   string   // how the statement itself calls the table, as written
-	columns []string // columns that it assigns, in lower case; nil: unknown or all
-	clock   []string // columns of these whose value depends on when it runs
+	verb     string       // insert, update or delete
+	table    string       // as written, with schema and quotes
+	alias    string       // how the statement itself calls the table, as written
+	assigned []assignment // columns that it gives values
+}
+
+// assignment is a column with the values that a statement gives it: one for each row
+// of VALUES, none when they come from a SELECT.
+type assignment struct {
+	column string // as the dialect compares names
+	values [][]token
 }
 
 // untried is the reason why the effect of a statement cannot be shown beforehand.
 type untried string
 
 const (
-	notPlain     untried = "Its effect cannot be previewed without doing it: only a single INSERT, UPDATE or DELETE is tried beforehand."
-	notReadable  untried = "Its effect cannot be previewed without doing it: the form of the statement is not one that is tried beforehand."
-	strangeCalls untried = "Its effect cannot be previewed without doing it: it calls "
+	cannot       untried = "Its effect cannot be previewed without doing it: "
+	notPlain             = cannot + "only a single INSERT, UPDATE or DELETE is tried beforehand."
+	notReadable          = cannot + "the form of the statement is not one that is tried beforehand."
+	strangeCalls         = cannot + "it calls "
 )
 
 // planChange reads a statement that may be tried and rolled back; otherwise it says why not.
@@ -105,7 +151,7 @@ func planChange(s statement) (change, untried) {
 	case !slices.Contains([]string{"insert", "update", "delete"}, c.verb):
 		return c, notPlain
 	case s.find(0, "returning") >= 0:
-		return c, "Its effect cannot be previewed without doing it: it has a RETURNING clause."
+		return c, cannot + "it has a RETURNING clause."
 	case c.verb == "insert":
 		ok = c.readInsert()
 	case c.verb == "update":
@@ -129,7 +175,7 @@ func (c *change) strange() untried {
 	}
 	for _, name := range c.castTypes() {
 		if !slices.Contains(plainTypes, name) {
-			return "Its effect cannot be previewed without doing it: it casts to the type " + untried(name) + "."
+			return cannot + "it casts to the type " + untried(name) + "."
 		}
 	}
 	return ""
@@ -186,7 +232,7 @@ func (c *change) readUpdate() bool {
 		if len(part) < 3 || !part[0].identifier() || !part[1].is(punctToken, "=") {
 			return false
 		}
-		c.assign(part[0].text, part[2:])
+		c.assign(part[0], part[2:])
 	}
 	return true
 }
@@ -200,6 +246,7 @@ func (c *change) readInsert() bool {
 		return false
 	}
 	end := c.closing(i)
+	var columns []token
 	if end < 0 || !c.word(end+1, "values") && !c.word(end+1, "select") || c.has("conflict") {
 		return false
 	}
@@ -207,15 +254,19 @@ func (c *change) readInsert() bool {
 		if len(part) != 1 || !part[0].identifier() {
 			return false
 		}
-		c.columns = append(c.columns, strings.ToLower(part[0].text))
+		columns = append(columns, part[0])
 	}
-	return c.readValues(end + 1)
+	return c.readValues(end+1, columns)
 }
 
-// readValues finds the inserted columns that depend on the clock.
-func (c *change) readValues(i int) bool {
+// readValues takes down what each inserted column is given. What a SELECT makes of the
+// clock is not read.
+func (c *change) readValues(i int, columns []token) bool {
 	if !c.word(i, "values") {
-		return !slices.ContainsFunc(c.tokens[i:], clockToken)
+		for _, column := range columns {
+			c.assign(column, nil)
+		}
+		return !statement{dialect: c.dialect, tokens: c.tokens[i:]}.readsClock()
 	}
 	for _, row := range c.split(i+1, len(c.tokens)) {
 		if len(row) < 2 || !row[0].is(punctToken, "(") {
@@ -223,39 +274,34 @@ func (c *change) readValues(i int) bool {
 		}
 		inner := statement{dialect: c.dialect, text: c.text, tokens: row[1 : len(row)-1]}
 		values := inner.split(0, len(inner.tokens))
-		if len(values) != len(c.columns) {
+		if len(values) != len(columns) {
 			return false
 		}
 		for n, value := range values {
-			c.noteClock(c.columns[n], value)
+			c.assign(columns[n], value)
 		}
 	}
 	return true
 }
 
-func (c *change) assign(column string, value []token) {
-	column = strings.ToLower(column)
-	c.columns = append(c.columns, column)
-	c.noteClock(column, value)
-}
-
-func (c *change) noteClock(column string, value []token) {
-	if slices.ContainsFunc(value, clockToken) && !slices.Contains(c.clock, column) {
-		c.clock = append(c.clock, column)
+// assign adds a value, if there is one, to those of a column. A column may stand in a
+// statement twice: then both values count.
+func (c *change) assign(name token, value []token) {
+	column := c.dialect.fold(name.text)
+	i := slices.IndexFunc(c.assigned, func(a assignment) bool { return a.column == column })
+	if i < 0 {
+		i, c.assigned = len(c.assigned), append(c.assigned, assignment{column: column})
+	}
+	if value != nil {
+		c.assigned[i].values = append(c.assigned[i].values, value)
 	}
 }
 
-// clockToken says whether a token reads the clock. The date functions of SQLite
-// do so only for 'now'; a disguised 'now' is not left out of the comparison, so
-// that it lapses the approval instead of slipping through.
-func clockToken(t token) bool {
-	switch t.kind {
-	case wordToken:
-		return slices.Contains(clockWords, t.text) || t.text == "now" || t.text == "unixepoch" ||
-			t.text == "transaction_timestamp" || t.text == "statement_timestamp"
-	case stringToken:
-		return strings.EqualFold(t.text, "'now'")
-	default:
-		return false
+// valuesOf gives what the statement assigns to a column, and whether it does.
+func (c change) valuesOf(column string) ([][]token, bool) {
+	i := slices.IndexFunc(c.assigned, func(a assignment) bool { return a.column == c.dialect.fold(column) })
+	if i < 0 {
+		return nil, false
 	}
+	return c.assigned[i].values, true
 }

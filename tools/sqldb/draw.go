@@ -89,6 +89,9 @@ func (e effect) summary() string {
 	return plural(e.count) + " of " + e.table + " would be " + pastTense(e.verb)
 }
 
+// clockNote tells approvers of a statement that may do another thing later.
+const clockNote = "\n\nWhat it does depends on the clock. If it is no longer this when it runs, nothing is changed and you are asked again."
+
 // draw shows the rows before (-) and after (+), key columns first.
 func (e effect) draw() string {
 	var b strings.Builder
@@ -116,12 +119,17 @@ func (e effect) line(row []cell, r rowChange) string {
 	return strings.Join(parts, "  ")
 }
 
-// value draws a cell; one that is made when the statement runs is not drawn as if it were fixed.
+// value draws a cell; one that is made when the statement runs is not drawn as if it were
+// fixed, and one that changes only its kind says so.
 func (e effect) value(row []cell, i int, r rowChange) string {
-	if r.after != nil && &row[0] == &r.after[0] && !e.compared(i) {
+	if e.unknown(i, row, r.after) {
 		return "(set when it runs)"
 	}
-	return shown(row[i], shownRunes)
+	text := shown(row[i], shownRunes)
+	if r.before != nil && r.after != nil && r.before[i].text == r.after[i].text && r.before[i].kind != r.after[i].kind {
+		return text + " (" + row[i].kind + ")"
+	}
+	return text
 }
 
 // order puts the key first, then what changes, then the rest.

@@ -17,12 +17,40 @@ type effect struct {
 	verb    string // insert, update or delete
 	table   string // full name, for people
 	columns []string
-	keys    []int    // places of the key columns
-	clock   []string // columns left out of the comparison
-	named   []string // columns that an insert gives values for; nil: all
+	keys    []int // places of the key columns
+	afresh  []int // places of the columns whose new value nobody can know beforehand
 	rows    []rowChange
 	count   int // rows in all; more than len(rows) when a cap was reached
 	bytes   int // of the values of rows
+}
+
+// tableColumn is a column of the table of a change.
+type tableColumn struct {
+	name      string
+	key       bool
+	numbered  bool   // the database numbers rows by it
+	otherwise string // its default, as the database writes it
+}
+
+// effectOn is the effect of a change on a table, still without rows. A name that is none
+// of its columns would change something that is not compared: a row's number in SQLite.
+func (c change) effectOn(table string, columns []tableColumn) (effect, untried) {
+	e := effect{verb: c.verb, table: table}
+	for i, col := range columns {
+		e.columns = append(e.columns, col.name)
+		if col.key {
+			e.keys = append(e.keys, i)
+		}
+		if c.madeAfresh(col) {
+			e.afresh = append(e.afresh, i)
+		}
+	}
+	for _, a := range c.assigned {
+		if !slices.ContainsFunc(e.columns, func(name string) bool { return c.dialect.fold(name) == a.column }) {
+			return e, cannot + untried(a.column) + " is no column of " + untried(table) + "."
+		}
+	}
+	return e, ""
 }
 
 // heldBytes is how much of the values of changed rows is held for comparison.
@@ -57,32 +85,33 @@ func (e effect) material(sql string) map[string]string {
 }
 
 // digest is over the rows in any order, as the database may give them in another one.
+// Of the rows as they were nothing is left out.
 func (e effect) digest(side func(rowChange) []cell) string {
 	sums := make([]string, 0, len(e.rows))
 	for _, r := range e.rows {
-		sums = append(sums, e.rowDigest(side(r)))
+		sums = append(sums, e.rowDigest(side(r), r.after))
 	}
 	slices.Sort(sums)
 	return hexOf(sha256.Sum256([]byte(strings.Join(sums, "\n"))))
 }
 
-func (e effect) rowDigest(row []cell) string {
+func (e effect) rowDigest(row, after []cell) string {
 	h := sha256.New()
 	for i, c := range row {
-		if e.compared(i) {
+		if !e.unknown(i, row, after) {
 			writePart(h, e.columns[i])
 			writePart(h, strconv.FormatBool(c.null))
+			writePart(h, c.kind)
 			writePart(h, c.text)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// compared says whether column i is part of the comparison: not when its value is
-// made when the statement runs (the clock, a generated key).
-func (e effect) compared(i int) bool {
-	name := strings.ToLower(e.columns[i])
-	return !slices.Contains(e.clock, name) && (e.named == nil || slices.Contains(e.named, name))
+// unknown says whether column i of a row is made when the statement runs, so that it is
+// neither compared nor shown as if it were fixed.
+func (e effect) unknown(i int, row, after []cell) bool {
+	return after != nil && &row[0] == &after[0] && slices.Contains(e.afresh, i)
 }
 
 func writePart(h hash.Hash, text string) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -84,5 +85,14 @@ func TestDrawIsBounded(t *testing.T) {
 	}
 	if got := e.draw(); !strings.HasSuffix(got, "\n\nand 1,990 more") || strings.Count(got, "\n- ") != shownRows {
 		t.Error(got)
+	}
+}
+
+// TestLimitsUnlessSaid: what bounds a call when nothing is configured.
+func TestLimitsUnlessSaid(t *testing.T) {
+	t.Parallel()
+	want := Limits{Rows: 200, Bytes: 256 << 10, Timeout: 10 * time.Second, LockTimeout: 500 * time.Millisecond, Changes: 1000}
+	if got := (Limits{}).withDefaults(); got != want {
+		t.Errorf("%+v", got)
 	}
 }

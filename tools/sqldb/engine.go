@@ -9,6 +9,8 @@ import (
 // and closes it, so that nothing a statement leaves behind (settings, locks,
 // temporary tables) reaches another call.
 type engine interface {
+	// place says which database it is, without credentials.
+	place() string
 	// read runs one statement that cannot change anything.
 	read(ctx context.Context, s statement) (rowSet, error)
 	// tables describes what is there.
@@ -40,6 +42,7 @@ type applied struct {
 // cell is one value as the database writes it.
 type cell struct {
 	text string
+	kind string // of value, in SQLite, where it is not the column's alone
 	null bool
 }
 

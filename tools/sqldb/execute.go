@@ -52,31 +52,39 @@ func (t executeTool) Preview(ctx context.Context, c tools.Call) (tools.Preview, 
 	defer cancel()
 	ch, why := planChange(s)
 	if why != "" {
-		return d.unseen(limited, s, why), nil
+		return d.unseen(limited, s, why)
 	}
 	e, why, err := d.engine.try(limited, ch)
 	switch {
 	case err != nil:
 		return tools.Preview{}, d.failure(ctx, err, s)
 	case why != "":
-		return d.unseen(limited, s, why), nil
+		return d.unseen(limited, s, why)
 	case !e.complete():
-		return d.unseen(limited, s, untried("It would change "+plural(e.count)+", more than can be shown and compared (at most "+grouped(t.limits.Changes)+" rows and 8 MiB).")), nil
+		return d.unseen(limited, s, untried("It would change "+plural(e.count)+", more than can be shown and compared (at most "+grouped(t.limits.Changes)+" rows and 8 MiB)."))
 	}
-	return tools.Preview{Summary: e.summary(), Detail: e.draw(), Material: e.material(s.text)}, nil
+	detail := e.draw()
+	if ch.dependsOnClock() {
+		detail += clockNote
+	}
+	return tools.Preview{Summary: e.summary(), Detail: detail, Material: e.material(s.text)}, nil
 }
 
 // unseen is the preview of a statement that is not tried beforehand: the statement,
-// and how the database would go about it.
-func (d *database) unseen(ctx context.Context, s statement, why untried) tools.Preview {
+// and how the database would go about it. What is refused is no card.
+func (d *database) unseen(ctx context.Context, s statement, why untried) (tools.Preview, error) {
 	p := tools.Preview{
 		Summary: "effect not shown", Detail: s.text, Untried: string(why),
 		Material: map[string]string{"statement": effect{}.material(s.text)["statement"]},
 	}
-	if plan, err := d.engine.plan(ctx, s); err == nil && plan != "" {
+	plan, err := d.engine.plan(ctx, s)
+	if refusal, ok := errors.AsType[*tools.Failure](err); ok {
+		return tools.Preview{}, refusal
+	}
+	if err == nil && plan != "" {
 		p.Detail += "\n\nPlan:\n" + cut(plan, planRunes)
 	}
-	return p
+	return p, nil
 }
 
 // Call runs the statement in one transaction. Where an effect was shown, it commits

@@ -13,9 +13,13 @@ var (
 	errTimeout     = errors.New("the statement took too long and was stopped; narrow it")
 	errBusy        = errors.New("the rows are locked by somebody else just now; try again later")
 	errUnreachable = errors.New("the database cannot be reached")
-	errTooBig      = errors.New("the statement makes values that are too big; select fewer columns or rows")
+	errTooBig      = errors.New("the statement is too deep, or its values are too big for what it does with them; make it simpler, or select fewer columns and rows")
 	errUnknown     = errors.New("the connection was lost while the change was being committed; it is not known whether it happened")
 )
+
+// errKept refuses a database that no tool may reach. It is looked up on every connection:
+// an address may lead elsewhere by now, and names of hosts say little.
+var errKept = refuse("This database holds the approvals themselves; no tool may reach it.")
 
 // databaseError is what a database answered.
 type databaseError struct {

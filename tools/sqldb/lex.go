@@ -16,6 +16,25 @@ const (
 	postgresDialect dialect = "postgres"
 )
 
+// fold gives the form of a name in which the dialect compares it: SQLite knows no
+// capitals, Postgres lowers those of bare words, which the tokenizer does.
+func (d dialect) fold(name string) string {
+	if d == sqliteDialect {
+		return lower(name)
+	}
+	return name
+}
+
+// lower lowers as databases do: a letter beyond ASCII is never taken for one of a keyword.
+func lower(word string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, word)
+}
+
 type tokenKind int
 
 const (
@@ -240,7 +259,7 @@ func (l *lexer) word(start int) (token, error) {
 	for l.pos < len(l.src) && isWordPart(l.src[l.pos]) {
 		l.pos++
 	}
-	prefix := strings.ToLower(l.src[start:l.pos])
+	prefix := lower(l.src[start:l.pos])
 	if prefix == "u" && l.dialect == postgresDialect && (strings.HasPrefix(l.rest(), "&'") || strings.HasPrefix(l.rest(), `&"`)) {
 		return token{}, errors.New("escapes of the kind U& are not accepted; write the characters themselves")
 	}
@@ -253,7 +272,7 @@ func (l *lexer) word(start int) (token, error) {
 	if strings.ContainsFunc(t.text, invisible) {
 		return token{}, errors.New("an invisible character outside of quotes")
 	}
-	t.text = strings.ToLower(t.text)
+	t.text = lower(t.text)
 	return t, nil
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -24,6 +26,27 @@ type postgresEngine struct {
 	config  *pgconn.Config
 	limits  Limits
 	maxCost float64
+	where   string
+	refuse  []string
+}
+
+func (e postgresEngine) place() string {
+	return e.where
+}
+
+// whereOf names the server, the database, the role, and the parameters of the address,
+// which may choose a schema.
+func whereOf(c *pgconn.Config) string {
+	place := fmt.Sprintf("%s@%s:%d/%s", c.User, c.Host, c.Port, c.Database)
+	for _, f := range c.Fallbacks {
+		place += fmt.Sprintf(",%s:%d", f.Host, f.Port)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.RuntimeParams)) {
+		if name != "application_name" {
+			place += fmt.Sprintf(" %s=%q", name, c.RuntimeParams[name])
+		}
+	}
+	return place
 }
 
 // pgConn is one connection for one call.
@@ -36,6 +59,7 @@ func newPostgres(c Database, limits Limits) (postgresEngine, error) {
 	if err != nil {
 		return postgresEngine{}, errors.New("the url is not one of Postgres") // the parser's own text may quote it
 	}
+	where := whereOf(config)
 	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
 		f := pgproto3.NewFrontend(r, w)
 		f.SetMaxBodyLen(pgMaxMessage)
@@ -56,7 +80,7 @@ func newPostgres(c Database, limits Limits) (postgresEngine, error) {
 	} {
 		config.RuntimeParams[name] = value
 	}
-	return postgresEngine{config: config, limits: limits, maxCost: c.MaxCost}, nil
+	return postgresEngine{config: config, limits: limits, maxCost: c.MaxCost, where: where, refuse: c.Refuse}, nil
 }
 
 // begin connects and opens a transaction whose snapshot is taken: from then on it
@@ -71,11 +95,27 @@ func (e postgresEngine) begin(ctx context.Context, mode string) (pgConn, error) 
 		c.abandon()
 		return pgConn{}, err
 	}
-	if _, err := c.rows(ctx, "SELECT 1"); err != nil {
+	if err := c.reachable(ctx, e.refuse); err != nil {
 		c.abandon()
 		return pgConn{}, err
 	}
 	return c, nil
+}
+
+// pgKept finds a schema with all of the tables.
+const pgKept = `SELECT relnamespace FROM pg_catalog.pg_class WHERE relname = ANY($1::name[])
+	GROUP BY relnamespace HAVING count(*) >= cardinality($1::name[]) AND count(*) > 0`
+
+// reachable takes the snapshot and refuses a database that is not for tools.
+func (c pgConn) reachable(ctx context.Context, refused []string) error {
+	rows, err := c.rows(ctx, pgKept, pgArray(refused))
+	if err != nil {
+		return err
+	}
+	if len(rows) > 0 {
+		return errKept
+	}
+	return nil
 }
 
 const (
@@ -154,6 +194,9 @@ func (e postgresEngine) plan(ctx context.Context, s statement) (string, error) {
 		return "", err
 	}
 	defer c.abandon()
+	if _, err := c.visitPlan(ctx, s); err != nil {
+		return "", err
+	}
 	rows, err := c.rows(ctx, "EXPLAIN "+s.text)
 	return lastColumn(rows), err
 }
@@ -178,17 +221,21 @@ func (c pgConn) checkCost(ctx context.Context, s statement, limit float64) error
 	return nil
 }
 
+// pgVolatile finds functions that their owners declare to have effects among the names
+// that a statement calls, as functions, as fields of a row or as operators.
+const pgVolatile = `SELECT p.proname FROM pg_catalog.pg_proc p WHERE p.provolatile = 'v'
+	AND NOT (p.proname = ANY($2::name[]) AND p.pronamespace = 'pg_catalog'::regnamespace)
+	AND (p.proname = ANY($1::name[]) OR p.proname = ANY($3::name[]) AND p.pronargs - p.pronargdefaults <= 1
+	  AND EXISTS (SELECT 1 FROM pg_catalog.pg_type t WHERE t.oid = p.proargtypes[0] AND t.typtype IN ('c', 'd', 'p')))
+	UNION ALL SELECT p.proname FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode
+	WHERE o.oprname = ANY($4::name[]) AND p.oid >= 16384 AND p.provolatile = 'v'
+	AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_operator b WHERE b.oprname = o.oprname AND b.oid < 16384)`
+
 // checkCalls refuses functions that their owners declare to have effects. The
 // read-only transaction stops writes; this stops what it does not: signals to other
 // sessions, locks, files, sleeping.
 func (c pgConn) checkCalls(ctx context.Context, s statement) error {
-	names := s.callable()
-	if len(names) == 0 {
-		return nil
-	}
-	rows, err := c.rows(ctx, `SELECT DISTINCT p.proname FROM pg_catalog.pg_proc p
-		WHERE p.proname = ANY($1::name[]) AND p.provolatile = 'v'
-		AND NOT (p.proname = ANY($2::name[]) AND p.pronamespace = 'pg_catalog'::regnamespace)`, pgArray(names), pgArray(freshCalls))
+	rows, err := c.rows(ctx, pgVolatile, pgArray(s.callable()), pgArray(freshCalls), pgArray(s.fields()), pgArray(s.operators()))
 	if err != nil {
 		return err
 	}
@@ -269,6 +316,17 @@ func (e postgresEngine) tables(ctx context.Context) ([]table, error) {
 		})
 	}
 	return all, nil
+}
+
+// superuser names the role that is asked with, if nothing in the database is closed to it.
+func (e postgresEngine) superuser(ctx context.Context) (string, error) {
+	c, err := e.begin(ctx, readOnly)
+	if err != nil {
+		return "", err
+	}
+	defer c.abandon()
+	rows, err := c.rows(ctx, "SELECT rolname FROM pg_catalog.pg_roles WHERE rolname = current_user AND rolsuper")
+	return lastColumn(rows), err
 }
 
 // lookupStates are errors about a name or a type, where the schema helps.

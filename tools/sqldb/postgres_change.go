@@ -64,7 +64,7 @@ func (c pgConn) trial(ctx context.Context, ch change, limit int) (effect, untrie
 		return effect{}, "", err
 	}
 	if slices.ContainsFunc(e.rows, func(r rowChange) bool { return r.before == nil }) {
-		return effect{}, "Its effect cannot be previewed without doing it: it changes the key of a row.", nil
+		return effect{}, cannot + "it changes the key of a row.", nil
 	}
 	return e, "", nil
 }
@@ -167,6 +167,11 @@ func lapsed(why untried, err error) error {
 // be compared, rows before included, and once for good.
 func (c pgConn) applyOpen(ctx context.Context, a application, limit int) (applied, error) {
 	if a.change == nil {
+		if a.plannable() {
+			if _, err := c.visitPlan(ctx, a.statement); err != nil {
+				return applied{}, err
+			}
+		}
 		r := c.ExecParams(ctx, a.text, nil, nil, nil, nil)
 		tag, err := r.Close()
 		return applied{rows: int(tag.RowsAffected())}, err

@@ -39,7 +39,6 @@ func (c pgConn) inspectTable(ctx context.Context, ch change) (untried, error) {
 	if len(rows) == 0 {
 		return "", c.missing(ctx, ch)
 	}
-	const cannot = "Its effect cannot be previewed without doing it: "
 	r := rows[0]
 	name := untried(r[0].text)
 	for i, why := range []untried{
@@ -125,20 +124,12 @@ var plainKeys = []string{
 // inspectPlan reads the server's plan of the change: foreign tables, functions in
 // FROM, and what views and policies bring in show there.
 func (c pgConn) inspectPlan(ctx context.Context, ch change) (untried, error) {
-	rows, err := c.rows(ctx, "EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) "+ch.text)
+	v, err := c.visitPlan(ctx, ch.statement)
 	if err != nil {
 		return "", err
 	}
-	var plans []map[string]any
-	if len(rows) != 1 || json.Unmarshal([]byte(rows[0][0].text), &plans) != nil {
-		return notReadable, nil
-	}
-	v := planVisitor{}
-	for _, p := range plans {
-		v.node(p)
-	}
 	if v.why == "" && v.writes != 1 {
-		v.why = "Its effect cannot be previewed without doing it: it changes more than one table."
+		v.why = cannot + "it changes more than one table."
 	}
 	if v.why != "" {
 		return v.why, nil
@@ -146,20 +137,43 @@ func (c pgConn) inspectPlan(ctx context.Context, ch change) (untried, error) {
 	return c.inspectNames(ctx, v.calls)
 }
 
+// visitPlan reads the server's plan of a statement. A change of the server's own tables
+// is refused: rights and code are rows there.
+func (c pgConn) visitPlan(ctx context.Context, s statement) (planVisitor, error) {
+	rows, err := c.rows(ctx, "EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) "+s.text)
+	if err != nil {
+		return planVisitor{}, err
+	}
+	var plans []map[string]any
+	if len(rows) != 1 || json.Unmarshal([]byte(rows[0][0].text), &plans) != nil {
+		return planVisitor{why: notReadable}, nil
+	}
+	v := planVisitor{}
+	for _, p := range plans {
+		v.node(p)
+	}
+	if v.system != "" {
+		return v, refuse("execute_sql may not change " + v.system + ", a table of the server itself.")
+	}
+	return v, nil
+}
+
 // planVisitor walks a plan.
 type planVisitor struct {
 	why    untried
 	writes int
+	system string // a table of the server itself that would be changed
 	calls  []string
 }
 
 func (v *planVisitor) node(fields map[string]any) {
 	if kind, ok := fields["Node Type"].(string); ok {
 		if !slices.Contains(plainNodes, kind) {
-			v.why = "Its effect cannot be previewed without doing it: it needs a " + untried(kind) + "."
+			v.why = cannot + "it needs a " + untried(kind) + "."
 		}
 		if kind == "ModifyTable" {
 			v.writes++
+			v.noteSystem(fields)
 		}
 		if _, found := fields["Conflict Resolution"]; found {
 			v.why = notReadable
@@ -169,6 +183,13 @@ func (v *planVisitor) node(fields map[string]any) {
 		if !slices.Contains(plainKeys, key) {
 			v.value(value)
 		}
+	}
+}
+
+// noteSystem looks at the table that a node changes.
+func (v *planVisitor) noteSystem(fields map[string]any) {
+	if schema, _ := fields["Schema"].(string); slices.Contains(systemSchemas, schema) {
+		v.system, _ = fields["Relation Name"].(string)
 	}
 }
 
@@ -191,28 +212,29 @@ func (v *planVisitor) value(value any) {
 
 // target lists the columns of the table of a change.
 func (c pgConn) target(ctx context.Context, ch change) (effect, untried, error) {
-	e := effect{verb: ch.verb, clock: ch.clock}
-	if ch.verb == "insert" {
-		e.named = ch.columns
-	}
 	rows, err := c.rows(ctx, `SELECT n.nspname || '.' || c.relname, a.attname,
-		EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND a.attnum = ANY(i.indkey))
+		EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND a.attnum = ANY(i.indkey)),
+		a.attidentity <> '', coalesce(pg_get_expr(d.adbin, d.adrelid), pg_get_expr(t.typdefaultbin, 0), '')
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+		JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 		WHERE c.oid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`, ch.table)
-	for i, r := range rows {
-		e.table = strings.TrimPrefix(r[0].text, "public.")
-		e.columns = append(e.columns, r[1].text)
-		if r[2].text == "t" {
-			e.keys = append(e.keys, i)
-		}
+	if err != nil {
+		return effect{}, "", err
 	}
+	var table string
+	var columns []tableColumn
+	for _, r := range rows {
+		table = strings.TrimPrefix(r[0].text, "public.")
+		columns = append(columns, tableColumn{name: r[1].text, key: r[2].text == "t", numbered: r[3].text == "t", otherwise: r[4].text})
+	}
+	e, why := ch.effectOn(table, columns)
 	switch {
-	case err != nil:
-		return e, "", err
-	case ch.verb == "update" && len(e.keys) == 0:
-		return e, "Its effect cannot be previewed without doing it: " + untried(e.table) + " has no primary key.", nil
-	case ch.verb == "update" && slices.ContainsFunc(e.keys, func(k int) bool { return slices.Contains(ch.columns, strings.ToLower(e.columns[k])) }):
-		return e, "Its effect cannot be previewed without doing it: it changes the key of a row.", nil
+	case why != "" || ch.verb != "update":
+		return e, why, nil
+	case len(e.keys) == 0:
+		return e, cannot + untried(e.table) + " has no primary key.", nil
+	case slices.ContainsFunc(e.keys, func(k int) bool { _, sets := ch.valuesOf(e.columns[k]); return sets }):
+		return e, cannot + "it changes the key of a row.", nil
 	}
 	return e, "", nil
 }

@@ -52,6 +52,24 @@ func (t schemaTool) Call(ctx context.Context, c tools.Call) (tools.Result, error
 	}, nil
 }
 
+// Cautions says of which databases a role is used to which nothing is closed, so that
+// only this program's own checks stand between a query and everything there.
+func (t schemaTool) Cautions(ctx context.Context) []string {
+	ctx, cancel := context.WithTimeout(ctx, t.limits.Timeout)
+	defer cancel()
+	var out []string
+	for _, d := range t.databases {
+		e, ok := d.engine.(postgresEngine) // a file has no roles
+		if !ok {
+			continue
+		}
+		if role, err := e.superuser(ctx); err == nil && role != "" {
+			out = append(out, "the database "+d.Name+" is asked as "+role+", a superuser, to whom nothing in it is closed")
+		}
+	}
+	return out
+}
+
 // sample adds a few values to each column. What cannot be read stays without.
 func (d *database) sample(ctx context.Context, all []table) {
 	for _, t := range all {

@@ -53,8 +53,7 @@ rich (view)
 	}
 }
 
-func TestSchemaOfPostgres(t *testing.T) {
-	t.Parallel()
+func TestSchemaOfPostgres(t *testing.T) { // not beside others: their schemas fill what is shown
 	p := postgresPlace(t)
 	p.exec(t, "COMMENT ON TABLE orders IS 'what was bought'; COMMENT ON COLUMN orders.status IS 'open or paid'; CREATE VIEW rich AS SELECT name FROM customers")
 	got, err := p.tool(t, "get_schema").Call(t.Context(), tools.Call{Args: json.RawMessage(`{}`)})

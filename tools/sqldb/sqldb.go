@@ -32,6 +32,7 @@ type Database struct {
 	MaxCost  float64    // of a query, in the units of Postgres' planner; 0: no limit
 	Roles    []string   // who may ask for it; the same for all databases, as they share the tools
 	Channels []string   // where it may be asked for; likewise
+	Refuse   []string   // tables: a database with all of them, under whatever address, is not for tools
 }
 
 // Limits bound every call. Zero values take the defaults.
@@ -116,7 +117,7 @@ func open(c Database, limits Limits) (*database, error) {
 		return nil, fmt.Errorf("sql database %q: execute_sql has effects, so its risk is medium or high", c.Name)
 	}
 	if path, ok := strings.CutPrefix(c.URL, "sqlite:"); ok && path != "" {
-		return &database{Database: c, dialect: sqliteDialect, engine: sqliteEngine{path: path, limits: limits, maxCost: c.MaxCost}}, nil
+		return &database{Database: c, dialect: sqliteDialect, engine: sqliteEngine{path: path, limits: limits, maxCost: c.MaxCost, refuse: c.Refuse}}, nil
 	}
 	if strings.HasPrefix(c.URL, "postgres://") || strings.HasPrefix(c.URL, "postgresql://") {
 		e, err := newPostgres(c, limits)

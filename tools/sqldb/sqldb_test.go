@@ -38,6 +38,7 @@ type place struct {
 	cfg   sqldb.Database
 	limit sqldb.Limits
 	exec  func(t *testing.T, sql string)
+	atEnd func(t *testing.T, sql string) // of Postgres: what the schema does not take with it
 	value func(t *testing.T, sql string) string
 }
 
@@ -117,6 +118,14 @@ func postgresPlace(t *testing.T) place {
 			t.Fatalf("%s: %v", sql, err)
 		}
 		return value
+	}
+	p.atEnd = func(t *testing.T, sql string) {
+		t.Helper()
+		t.Cleanup(func() {
+			if _, err := conn.Exec(context.WithoutCancel(t.Context()), sql); err != nil {
+				t.Errorf("%s: %v", sql, err)
+			}
+		})
 	}
 	p.exec(t, "CREATE SCHEMA "+schema)
 	t.Cleanup(func() {

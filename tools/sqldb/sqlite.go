@@ -5,9 +5,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -24,6 +26,18 @@ type sqliteEngine struct {
 	path    string
 	limits  Limits
 	maxCost float64
+	refuse  []string
+}
+
+func (e sqliteEngine) place() string {
+	whole, err := filepath.Abs(e.path)
+	if err != nil {
+		return e.path
+	}
+	if target, err := filepath.EvalSymlinks(whole); err == nil { // looked up each time: the file is opened anew, too
+		return target
+	}
+	return whole
 }
 
 // sqliteConn is one connection for one call.
@@ -46,20 +60,35 @@ func (e sqliteEngine) open(ctx context.Context, write bool) (*sqliteConn, error)
 		return nil, err
 	}
 	c.SetInterrupt(ctx)
-	c.Limit(sqlite3.LIMIT_LENGTH, sqliteMaxLength)
-	c.Limit(sqlite3.LIMIT_ATTACHED, 0)
-	c.HardHeapLimit(sqliteMaxHeap)
-	return &sqliteConn{Conn: c, ctx: ctx}, nil
+	bound(c)
+	conn := &sqliteConn{Conn: c, ctx: ctx}
+	if err := conn.reachable(e.refuse); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return conn, nil
+}
+
+// reachable refuses a database that is not for tools.
+func (c *sqliteConn) reachable(refused []string) error {
+	if len(refused) == 0 {
+		return nil
+	}
+	marks := strings.TrimSuffix(strings.Repeat("?,", len(refused)), ",")
+	rows, err := c.rows("SELECT name FROM sqlite_schema WHERE name IN ("+marks+")", refused...)
+	if err == nil && len(rows) == len(refused) {
+		err = errKept
+	}
+	return err
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // compile prepares exactly one statement under the authorizer's eyes.
-func (c *sqliteConn) compile(sql string, a *authorizer) (*sqlite3.Stmt, error) {
+func (c *sqliteConn) compile(s statement, a *authorizer) (*sqlite3.Stmt, error) {
 	if err := c.SetAuthorizer(a.decide); err != nil {
 		return nil, err
 	}
-	stmt, tail, err := c.Prepare(sql)
+	stmt, tail, err := c.Prepare(s.text)
 	if a.refused != "" {
 		closeStmt(stmt)
 		return nil, refuse("Not accepted here: " + a.refused + ".")
@@ -71,6 +100,7 @@ func (c *sqliteConn) compile(sql string, a *authorizer) (*sqlite3.Stmt, error) {
 		closeStmt(stmt)
 		return nil, refuse("Only one statement at a time.")
 	}
+	c.Limit(sqlite3.LIMIT_LENGTH, s.longest(a.calls))
 	return stmt, nil
 }
 
@@ -85,9 +115,13 @@ func (e sqliteEngine) read(ctx context.Context, s statement) (rowSet, error) {
 	if err != nil {
 		return rowSet{}, err
 	}
-	defer c.Close()
+	defer c.abandon()
+	return guarded(func() (rowSet, error) { return c.read(s, e) })
+}
+
+func (c *sqliteConn) read(s statement, e sqliteEngine) (rowSet, error) {
 	watch := newAuthorizer(false)
-	stmt, err := c.compile(s.text, watch)
+	stmt, err := c.compile(s, watch)
 	if err != nil {
 		return rowSet{}, err
 	}
@@ -109,8 +143,8 @@ func (e sqliteEngine) plan(ctx context.Context, s statement) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer c.Close()
-	rows, err := c.rows("EXPLAIN QUERY PLAN " + s.text)
+	defer c.abandon()
+	rows, err := guarded(func() ([][]cell, error) { return c.rows("EXPLAIN QUERY PLAN " + s.text) })
 	return lastColumn(rows), err
 }
 
@@ -143,17 +177,21 @@ func collect(stmt *sqlite3.Stmt, left budget) (rowSet, error) {
 	return set, stmt.Err()
 }
 
-// sqliteCell writes a value as SQLite's own shell would.
+// sqliteCell writes a value as SQLite's own shell would. Text that is broken is written
+// as its bytes, so that no two values look the same.
 func sqliteCell(v sqlite3.Value) cell {
 	switch v.Type() {
 	case sqlite3.INTEGER:
-		return cell{text: strconv.FormatInt(v.Int64(), 10)}
+		return cell{text: strconv.FormatInt(v.Int64(), 10), kind: "integer"}
 	case sqlite3.FLOAT:
-		return cell{text: strconv.FormatFloat(v.Float(), 'g', -1, 64)}
+		return cell{text: strconv.FormatFloat(v.Float(), 'g', -1, 64), kind: "real"}
 	case sqlite3.TEXT:
-		return cell{text: strings.ToValidUTF8(v.Text(), "\uFFFD")}
+		if text := v.Text(); utf8.ValidString(text) {
+			return cell{text: text, kind: "text"}
+		}
+		return cell{text: "x'" + hex.EncodeToString(v.Blob(nil)) + "'", kind: "broken text"}
 	case sqlite3.BLOB:
-		return cell{text: "x'" + hex.EncodeToString(v.Blob(nil)) + "'"}
+		return cell{text: "x'" + hex.EncodeToString(v.Blob(nil)) + "'", kind: "blob"}
 	default:
 		return cell{null: true}
 	}

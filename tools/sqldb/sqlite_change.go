@@ -9,23 +9,40 @@ import (
 )
 
 // try runs a change inside a transaction that is always rolled back.
-func (e sqliteEngine) try(ctx context.Context, c change) (effect, untried, error) {
-	conn, err := e.begin(ctx)
+func (e sqliteEngine) try(ctx context.Context, ch change) (effect, untried, error) {
+	conn, err := e.begin(ctx, ch.statement)
 	if err != nil {
 		return effect{}, "", err
 	}
 	defer conn.abandon()
-	return conn.run(c, e.limits.Changes)
+	done, err := guarded(func() (trial, error) { return conn.run(ch, e.limits.Changes) })
+	return done.effect, done.why, err
 }
 
-// begin opens a connection for writing and takes the write lock.
-func (e sqliteEngine) begin(ctx context.Context) (*sqliteConn, error) {
+// trial is what running a change showed, or why it was not run.
+type trial struct {
+	effect
+	why untried
+}
+
+// begin opens a connection for writing and takes the write lock. The statement has
+// been compiled once before: should the engine break down over it, it holds no lock, which
+// it could not give back then.
+func (e sqliteEngine) begin(ctx context.Context, s statement) (*sqliteConn, error) {
 	c, err := e.open(ctx, true)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Exec("BEGIN IMMEDIATE"); err != nil {
-		c.Close()
+	_, err = guarded(func() (*sqlite3.Stmt, error) {
+		stmt, err := c.compile(s, newAuthorizer(true))
+		closeStmt(stmt)
+		return nil, err
+	})
+	if err == nil {
+		err = errors.Join(c.SetAuthorizer(nil), c.Exec("BEGIN IMMEDIATE"))
+	}
+	if err != nil {
+		c.abandon()
 		return nil, err
 	}
 	return c, nil
@@ -33,33 +50,36 @@ func (e sqliteEngine) begin(ctx context.Context) (*sqliteConn, error) {
 
 // abandon rolls back what is not committed and closes, also when time is over.
 func (c *sqliteConn) abandon() {
-	c.SetInterrupt(context.Background())
-	_ = c.SetAuthorizer(nil)
-	if !c.GetAutocommit() {
-		_ = c.Exec("ROLLBACK")
-	}
-	c.Close()
+	_, _ = guarded(func() (any, error) {
+		c.SetInterrupt(context.Background())
+		_ = c.SetAuthorizer(nil)
+		if !c.GetAutocommit() {
+			_ = c.Exec("ROLLBACK")
+		}
+		return nil, c.Close()
+	})
 }
 
 // run executes a change in the open transaction and reports every row of it.
-func (c *sqliteConn) run(ch change, limit int) (effect, untried, error) {
+func (c *sqliteConn) run(ch change, limit int) (trial, error) {
 	watch := newAuthorizer(true)
-	stmt, err := c.compile(ch.text, watch)
+	stmt, err := c.compile(ch.statement, watch)
 	if err != nil {
-		return effect{}, "", err
+		return trial{}, err
 	}
 	defer stmt.Close()
 	if why := watch.strange(); why != "" {
-		return effect{}, why, nil
+		return trial{why: why}, nil
 	}
 	if !watch.plain || len(watch.targets) != 1 {
-		return effect{}, "Its effect cannot be previewed without doing it: it changes more than one table.", nil
+		return trial{why: cannot + "it changes more than one table."}, nil
 	}
 	e, why, err := c.target(ch, watch.targets[0])
 	if err != nil || why != "" {
-		return effect{}, why, err
+		return trial{why: why}, err
 	}
-	return c.record(stmt, e, limit)
+	e, why, err = c.record(stmt, e, limit)
+	return trial{effect: e, why: why}, err
 }
 
 // record steps through the statement and collects every row as the engine changes it.
@@ -74,7 +94,7 @@ func (c *sqliteConn) record(stmt *sqlite3.Stmt, e effect, limit int) (effect, un
 	case rec.err != nil:
 		return effect{}, "", rec.err
 	case rec.elsewhere:
-		return effect{}, "Its effect cannot be previewed without doing it: it changes other rows than it names.", nil
+		return effect{}, cannot + "it changes other rows than it names.", nil
 	}
 	return rec.effect, "", nil
 }
@@ -128,24 +148,23 @@ func (r *recorder) cells(value func(int) (sqlite3.Value, error)) []cell {
 
 // target describes the table of a change, or says why a change of it is not tried.
 func (c *sqliteConn) target(ch change, name string) (effect, untried, error) {
-	e := effect{verb: ch.verb, table: name, clock: ch.clock}
-	if ch.verb == "insert" {
-		e.named = ch.columns
-	}
 	if why, err := c.reactions(ch.verb, name); err != nil || why != "" {
-		return e, why, err
+		return effect{}, why, err
 	}
-	rows, err := c.rows(`SELECT name, pk, hidden FROM pragma_table_xinfo(?1) ORDER BY cid`, name)
-	for i, r := range rows {
+	rows, err := c.rows(`SELECT name, pk, hidden, dflt_value, upper(type) = 'INTEGER' AND pk > 0
+		AND 1 = (SELECT count(*) FROM pragma_table_xinfo(?1) WHERE pk > 0) FROM pragma_table_xinfo(?1) ORDER BY cid`, name)
+	if err != nil {
+		return effect{}, "", err
+	}
+	var columns []tableColumn
+	for _, r := range rows {
 		if r[2].text != "0" {
-			return e, "Its effect cannot be previewed without doing it: " + untried(name) + " has computed columns.", nil
+			return effect{}, cannot + untried(name) + " has computed columns.", nil
 		}
-		e.columns = append(e.columns, r[0].text)
-		if r[1].text != "0" {
-			e.keys = append(e.keys, i)
-		}
+		columns = append(columns, tableColumn{name: r[0].text, key: r[1].text != "0", otherwise: r[3].text, numbered: r[4].text == "1"})
 	}
-	return e, "", err
+	e, why := ch.effectOn(name, columns)
+	return e, why, nil
 }
 
 // reactions says what else a change of the table would set off.
@@ -160,23 +179,23 @@ func (c *sqliteConn) reactions(verb, name string) (untried, error) {
 	case err != nil:
 		return "", err
 	case rows[0][0].text != "1":
-		return "Its effect cannot be previewed without doing it: " + untried(name) + " is not an ordinary table.", nil
+		return cannot + untried(name) + " is not an ordinary table.", nil
 	case rows[0][1].text != "0":
-		return "Its effect cannot be previewed without doing it: " + untried(name) + " has triggers.", nil
+		return cannot + untried(name) + " has triggers.", nil
 	case rows[0][2].text != "0":
-		return "Its effect cannot be previewed without doing it: it would change rows of other tables that refer to " + untried(name) + ".", nil
+		return cannot + "it would change rows of other tables that refer to " + untried(name) + ".", nil
 	}
 	return "", nil
 }
 
 // apply runs a statement for good.
 func (e sqliteEngine) apply(ctx context.Context, a application) (applied, error) {
-	conn, err := e.begin(ctx)
+	conn, err := e.begin(ctx, a.statement)
 	if err != nil {
 		return applied{}, err
 	}
 	defer conn.abandon()
-	done, err := conn.applyOpen(a, e.limits.Changes)
+	done, err := guarded(func() (applied, error) { return conn.applyOpen(a, e.limits.Changes) })
 	if err != nil {
 		return applied{}, err
 	}
@@ -188,7 +207,7 @@ func (e sqliteEngine) apply(ctx context.Context, a application) (applied, error)
 
 func (c *sqliteConn) applyOpen(a application, limit int) (applied, error) {
 	if a.change == nil {
-		stmt, err := c.compile(a.text, newAuthorizer(true))
+		stmt, err := c.compile(a.statement, newAuthorizer(true))
 		if err != nil {
 			return applied{}, err
 		}
@@ -197,14 +216,14 @@ func (c *sqliteConn) applyOpen(a application, limit int) (applied, error) {
 		err = stmt.Exec()
 		return applied{rows: int(c.TotalChanges() - before)}, err
 	}
-	e, why, err := c.run(*a.change, limit)
+	done, err := c.run(*a.change, limit)
 	if err != nil {
 		return applied{}, err
 	}
-	if why != "" {
-		return applied{}, changed("The effect could be shown before and cannot now. " + string(why))
+	if done.why != "" {
+		return applied{}, changed("The effect could be shown before and cannot now. " + string(done.why))
 	}
-	return applied{rows: e.count}, a.agrees(e)
+	return applied{rows: done.count}, a.agrees(done.effect)
 }
 
 // commit ends the transaction. When SQLite still has it open afterwards, nothing happened.

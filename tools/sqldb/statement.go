@@ -164,6 +164,36 @@ func (s statement) callable() []string {
 	return names
 }
 
+// fields lists the names that stand behind a dot without arguments: Postgres takes o.name
+// for a call of name(o) where o is a row without such a column.
+func (s statement) fields() []string {
+	names := s.named(func(i int) bool { return s.tokens[i].identifier() && s.punct(i-1, ".") && !s.punct(i+1, "(") })
+	for i, name := range names {
+		names[i] = lastName(name)
+	}
+	return names
+}
+
+// operatorSigns are what operators of Postgres are made of.
+const operatorSigns = "+-*/<>=~!@#%^&|`?"
+
+// operators lists everything that could be an operator: the parts of each run of signs.
+func (s statement) operators() []string {
+	var names []string
+	for i := range s.tokens {
+		name := ""
+		for j := i; j < len(s.tokens) && len(name) < 63 && s.tokens[j].kind == punctToken && strings.Contains(operatorSigns, s.tokens[j].text); j++ {
+			if j > i && s.tokens[j].start != s.tokens[j-1].end {
+				break
+			}
+			if name += s.tokens[j].text; !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 func (s statement) named(wanted func(int) bool) []string {
 	var names []string
 	for i, t := range s.tokens {

@@ -67,7 +67,17 @@ func (t toolSet) spec(s tools.Spec, withSQL bool) tools.Spec {
 	s.Channels = t.databases[0].Channels
 	// Enough for the schema to be read after an error, too.
 	s.Timeout = 2 * t.limits.Timeout
+	s.Target = t.target()
 	return s
+}
+
+// target names the databases by where they are, not by what they are called here.
+func (t toolSet) target() string {
+	places := make([]string, len(t.databases))
+	for i, d := range t.databases {
+		places[i] = d.Name + " " + d.engine.place()
+	}
+	return strings.Join(places, "\n")
 }
 
 // parameters is the JSON Schema; the database is optional where there is only one.

@@ -47,6 +47,8 @@ func TestFailures(t *testing.T) {
 		{"C31 finish reason error alone", wire{body: completionOf(`{"role":"assistant","content":"half"}`, "error")}, trouble{llm.Overloaded, 0, 3}, "stopped with an error"},
 		{"C35 page with status 502", wire{status: 502, header: map[string]string{"Content-Type": "text/html"}, body: page}, trouble{llm.Overloaded, 0, 3}, "status 502"},
 		{"C35 page with status 200", wire{header: map[string]string{"Content-Type": "text/html"}, body: page}, trouble{llm.Config, 0, 1}, "web page"},
+		{"C35 page within an error", wire{status: 502, body: `{"error":{"message":"upstream said: <!DOCTYPE html><html><body>gateway"}}`}, trouble{llm.Overloaded, 0, 3}, "upstream said: (a web page)"},
+		{"C35 page after words", wire{status: 503, body: "no backend <html><body>gateway</body></html>"}, trouble{llm.Overloaded, 0, 3}, "status 503"},
 		{"C35 page that calls itself JSON", wire{body: page}, trouble{llm.Config, 0, 1}, "web page"},
 		{"C35 empty body", wire{body: ""}, trouble{llm.Overloaded, 0, 3}, "empty answer"},
 		{"C35 cut body", wire{body: `{"choices":[{"mess`, short: true}, trouble{llm.Overloaded, 0, 3}, "cut off"},
@@ -63,6 +65,9 @@ func TestFailures(t *testing.T) {
 		{"server error", wire{status: 500, body: `{"error":{"message":"m"}}`}, trouble{llm.Overloaded, 0, 3}, "m"},
 		{"redirect", wire{status: 307, header: map[string]string{"Location": "/v1/elsewhere"}}, trouble{llm.Config, 0, 1}, "base_url"},
 		{"empty reply", wire{body: message(`{"role":"assistant","content":""}`)}, trouble{llm.Malformed, 0, 2}, "is empty"},
+		{"a reply of spaces", wire{body: message(`{"role":"assistant","content":" \n\t\u00a0\u3000 "}`)}, trouble{llm.Malformed, 0, 2}, "is empty"},
+		{"a reply that nobody can see", wire{body: message(`{"role":"assistant","content":"\u200b\u2060\ufeff\u0000\u202e\u00ad"}`)}, trouble{llm.Malformed, 0, 2}, "is empty"},
+		{"a call that says nothing", wire{body: message(calling(`{"id":"x","type":"function","function":{"name":"","arguments":""}}`))}, trouble{llm.Malformed, 0, 2}, "is empty"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -134,7 +139,7 @@ func TestNoWaitBeyondTheDeadline(t *testing.T) {
 func TestTimeoutOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, wire{hang: true}, wire{body: message(`{"role":"assistant","content":"b"}`)})
-	c, _ := f.client(func(c *Config) { c.Timeout = 50 * time.Millisecond })
+	c, _ := f.client(func(c *Config) { c.Timeout = time.Second })
 	if got, err := complete(t, c, question()); err != nil || got.Text != "b" {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -169,6 +174,53 @@ func TestNobodyListens(t *testing.T) {
 	if _, err := complete(t, c, question()); err == nil || err.Kind != llm.Config {
 		t.Errorf("error %v", err)
 	}
+}
+
+// Row B67: what failed attempts used is told with the error, and when they have used
+// up what there was, no other is made.
+func TestB67WhatFailedAttemptsUsedIsTold(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		body     string
+		most     int
+		requests int
+	}{
+		{"no choice", `{"choices":[],"usage":{"prompt_tokens":400,"completion_tokens":200}}`, 0, 2},
+		{"an error within", `{"error":{"message":"m","code":400},"usage":{"prompt_tokens":400,"completion_tokens":200}}`, 0, 1},
+		{"nothing left for another", `{"choices":[{"finish_reason":"stop","message":{"content":""}}],"usage":{"prompt_tokens":400,"completion_tokens":200}}`, 600, 1},
+		{"something left", `{"choices":[{"finish_reason":"stop","message":{"content":""}}],"usage":{"prompt_tokens":400,"completion_tokens":200}}`, 601, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t, wire{body: c.body})
+			r := question()
+			r.MaxTokens = c.most
+			_, err := f.complete(r)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			same(t, c.requests, len(f.requests()))
+			same(t, llm.Usage{Prompt: 400 * c.requests, Completion: 200 * c.requests}, err.Usage)
+		})
+	}
+}
+
+// The key goes to the configured server alone, and no message shows it, whatever it
+// looks like.
+func TestTheKeyStaysWhereItBelongs(t *testing.T) {
+	t.Parallel()
+	other := newFake(t, wire{body: message(`{"role":"assistant","content":"b"}`)})
+	away := map[string]string{"Location": other.url + "/chat/completions"}
+	f := newFake(t, wire{status: 302, header: away}, wire{status: 307, header: away}, wire{status: 401, body: `{"error":{"message":"no such key: opaque9382"}}`})
+	m, _ := f.client(func(c *Config) { c.Key = "opaque9382" })
+	for range 3 {
+		_, err := complete(t, m, question())
+		if err == nil || err.Kind != llm.Config || strings.Contains(err.Message, "opaque9382") {
+			t.Errorf("error %v", err)
+		}
+	}
+	same(t, 0, len(other.requests()))
 }
 
 // Row B67.

@@ -173,11 +173,12 @@ func partOf(p any) (text, thinking string) {
 	return contentOf(orElse(m["text"], m[keyContent]))
 }
 
-// extrasOf keeps what we do not know, for the next request.
+// extrasOf keeps what we do not know, for the next request. Some servers read keys
+// without regard to case, so a key of ours in another spelling is not sent back.
 func extrasOf(wire map[string]any, known []string) json.RawMessage {
 	extra := map[string]any{}
 	for k, v := range wire {
-		if v != nil && v != "" && !slices.Contains(known, k) {
+		if v != nil && v != "" && !named(known, k) {
 			extra[k] = v
 		}
 	}
@@ -191,19 +192,31 @@ func extrasOf(wire map[string]any, known []string) json.RawMessage {
 	return b
 }
 
+func named(keys []string, key string) bool {
+	return slices.ContainsFunc(keys, func(k string) bool { return strings.EqualFold(k, key) })
+}
+
 // calls brings the calls into one shape, and keeps aside what is beside it.
 func (n *normalised) calls(wire map[string]any) []any {
 	var out []any
 	for _, call := range callsIn(wire) {
-		out = append(out, n.call(call))
+		if f := functionOf(call); !saysNothing(inWords(f["name"]), inWords(f["arguments"])) {
+			out = append(out, n.call(call))
+		}
 	}
 	return out
+}
+
+// saysNothing is a call without a name and without arguments, which some servers put
+// beside a text, or in its place.
+func saysNothing(name, args string) bool {
+	return strings.TrimSpace(name) == "" && slices.Contains([]string{"", "{}", null}, strings.TrimSpace(args))
 }
 
 func (n *normalised) call(wire map[string]any) map[string]any {
 	extra := map[string]any{}
 	for k, v := range wire {
-		if !ofCalls[k] {
+		if !named(ofCalls, k) {
 			extra[k] = v
 		}
 	}

@@ -3,9 +3,11 @@ package openai
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,6 +110,24 @@ func TestASlowDripEnds(t *testing.T) {
 	_, err := complete(t, m, question())
 	if err == nil || err.Kind != llm.Overloaded {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A body without end is read up to a bound.
+func TestABodyWithoutEnd(t *testing.T) {
+	t.Parallel()
+	const most = 8 * maxAnswer // of a client that knows no bound
+	lines, sent := strings.Repeat("\n", 1<<16), atomic.Int64{}
+	m := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+		for sent.Load() < most {
+			if _, err := io.WriteString(w, lines); err != nil {
+				return
+			}
+			sent.Add(int64(len(lines)))
+		}
+	}, func(c *Config) { c.Timeout, c.Tries = time.Minute, 1 })
+	if _, err := complete(t, m, question()); err == nil || err.Kind != llm.Malformed || sent.Load() >= most {
+		t.Errorf("error %v after %d bytes", err, sent.Load())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode"
 
 	api "github.com/sashabaranov/go-openai"
 
@@ -28,6 +29,9 @@ func (m *Client) reply(ctx context.Context, x *exchange, response api.ChatComple
 // says something.
 func (m *Client) checked(ctx context.Context, x *exchange, r llm.Reply, finish string) (llm.Reply, *llm.Error) {
 	filtered := slices.Contains(filterReasons, finish)
+	if !visible(r.Text) {
+		r.Text = ""
+	}
 	r.Usage = x.ledger(&r)
 	r.Cut = filtered || slices.Contains(cutReasons, finish) || x.request.MaxTokens > 0 && x.counts && x.usage.Completion >= x.request.MaxTokens
 	m.watch(ctx, x, &r)
@@ -44,6 +48,16 @@ func (m *Client) checked(ctx context.Context, x *exchange, r llm.Reply, finish s
 	}
 	return r, nil
 }
+
+// visible says whether a person would see anything of a text.
+func visible(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && r != brailleBlank && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+	})
+}
+
+// brailleBlank is a symbol that shows nothing.
+const brailleBlank = '\u2800'
 
 // markCut keeps a call from being run without arguments when it was cut before
 // the first: what is left of them must not look like none.

@@ -97,7 +97,7 @@ const keySealed = "sealed_reasoning" // in Reply.Extra: reasoning items, sent ba
 
 func sealed(extra json.RawMessage) []any {
 	var kept map[string][]any
-	if json.Unmarshal(extra, &kept) != nil {
+	if decode(extra, &kept) != nil {
 		return nil
 	}
 	return kept[keySealed]

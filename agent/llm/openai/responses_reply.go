@@ -24,7 +24,9 @@ func (m *Client) responsesReply(ctx context.Context, x *exchange, response api.C
 			r.Text += text + refusals(item[keyContent])
 			r.Reasoning = joined(r.Reasoning, thinking)
 		case "function_call":
-			r.Calls = append(r.Calls, m.responsesCall(x, item))
+			if !saysNothing(inWords(item["name"]), inWords(item["arguments"])) {
+				r.Calls = append(r.Calls, m.responsesCall(x, item))
+			}
 		case "reasoning":
 			r.Reasoning = joined(r.Reasoning, reasoningIn(item))
 		}

@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"testing"
 
 	"countersign/agent/llm"
@@ -50,6 +51,7 @@ func TestResponsesOfEveryKind(t *testing.T) {
 			args := ""
 			if len(got.Calls) > 0 {
 				args = got.Calls[0].Arguments
+				same(t, strings.HasPrefix(c.name, "C2"), string(got.Calls[0].Extra) == `{"provider_id":"7"}`)
 			}
 			same(t, []string{c.text, c.args, c.reasoning}, []string{got.Text, args, got.Reasoning})
 			same(t, []bool{c.cut, c.estimated}, []bool{got.Cut, got.Usage.Estimated})
@@ -128,9 +130,19 @@ func TestResponsesIDsThatRepeat(t *testing.T) {
 func TestC14SealedReasoningGoesBackUnchanged(t *testing.T) {
 	t.Parallel()
 	item := `{"encrypted_content":"S","id":"rs_1","n":12345678901234567890,"summary":[],"type":"reasoning"}`
-	got, err := complete(t, responsesClient(newFake(t, wire{body: responded(item + "," + saidB)})), question())
+	f := newFake(t, wire{body: responded(item + "," + saidB)})
+	m := responsesClient(f)
+	got, err := complete(t, m, question())
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, `{"sealed_reasoning":[`+item+`]}`, string(got.Extra))
+	again := question()
+	again.Messages = append(again.Messages, llm.Message{Role: llm.Assistant, Text: got.Text, Extra: got.Extra})
+	if _, err := complete(t, m, again); err != nil {
+		t.Fatal(err)
+	}
+	if sent := f.raw[1]; !strings.Contains(sent, item) {
+		t.Errorf("%s is not in %s", item, sent)
+	}
 }

@@ -116,6 +116,7 @@ func TestAnswersWithText(t *testing.T) {
 	}{
 		{"C11 tool_calls null", message(`{"role":"assistant","content":"b","tool_calls":null}`), "b", ""},
 		{"C11 tool_calls an empty object", message(`{"role":"assistant","content":"b","tool_calls":{}}`), "b", ""},
+		{"calls that say nothing", message(`{"role":"assistant","content":"b","tool_calls":[{},null,{"id":"x","type":"function","function":{"name":" ","arguments":"{}"}}]}`), "b", ""},
 		{"C13 content in parts", message(`{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]},{"type":"text","text":"b"}]}`), "b", "a"},
 		{"C14 reasoning apart", message(`{"role":"assistant","content":"b","reasoning_content":"r"}`), "b", "r"},
 		{"C14 reasoning under its other name", message(`{"role":"assistant","content":"b","reasoning":"r"}`), "b", "r"},
@@ -134,6 +135,7 @@ func TestAnswersWithText(t *testing.T) {
 			}
 			same(t, c.text, got.Text)
 			same(t, c.reasoning, got.Reasoning)
+			same(t, 0, len(got.Calls))
 			same(t, 25, got.Usage.Total())
 		})
 	}
@@ -226,6 +228,11 @@ func TestC38Usage(t *testing.T) {
 		{"zero", `,"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}`, guess},
 		{"floats", `,"usage":{"prompt_tokens":1.0,"completion_tokens":2.0}`, llm.Usage{Prompt: 1, Completion: 2}},
 		{"texts", `,"usage":{"prompt_tokens":"10","completion_tokens":"2"}`, llm.Usage{Prompt: 10, Completion: 2}},
+		{"negative", `,"usage":{"prompt_tokens":-9,"completion_tokens":-1,"total_tokens":-10}`, guess},
+		{"half of it negative", `,"usage":{"prompt_tokens":-9,"completion_tokens":30}`, llm.Usage{Prompt: r.Estimate(), Completion: 30, Estimated: true}},
+		{"beyond all measure", `,"usage":{"prompt_tokens":1e300,"completion_tokens":"NaN"}`, guess},
+		{"a list", `,"usage":[{"prompt_tokens":9}]`, guess},
+		{"more from the cache than there was", `,"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":80}}`, llm.Usage{Prompt: 10, Completion: 2, Cached: 10}},
 		{"cached", `,"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":8}}`, llm.Usage{Prompt: 10, Completion: 2, Cached: 8}},
 		{"cached at DeepSeek", `,"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_cache_hit_tokens":8}`, llm.Usage{Prompt: 10, Completion: 2, Cached: 8}},
 	} {

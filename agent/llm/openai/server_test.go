@@ -37,6 +37,7 @@ type fake struct {
 	mu   sync.Mutex
 	seen []map[string]any
 	head []http.Header
+	raw  []string
 }
 
 func newFake(t *testing.T, answers ...wire) *fake {
@@ -81,7 +82,7 @@ func (f *fake) take(r *http.Request) wire {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.seen, f.head = append(f.seen, v), append(f.head, r.Header)
+	f.seen, f.head, f.raw = append(f.seen, v), append(f.head, r.Header), append(f.raw, string(body))
 	return f.answers[min(len(f.seen), len(f.answers))-1]
 }
 

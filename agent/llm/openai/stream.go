@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -26,7 +27,7 @@ func fold(body []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if f.finish == "" && !(f.done && f.said()) {
+	if f.finish == "" && !(f.done && f.said() && f.callsAreWhole()) {
 		return nil, errCut
 	}
 	return f.whole()
@@ -181,6 +182,12 @@ func (f *folding) unknown(k string, v any) {
 	if v != nil {
 		f.message[k] = v
 	}
+}
+
+// callsAreWhole says that every call has its arguments. Where no reason is given for
+// the end, a call without any may have been cut after its name.
+func (f *folding) callsAreWhole() bool {
+	return !slices.ContainsFunc(f.calls, func(c *foldedCall) bool { return !c.complete() })
 }
 
 func (f *folding) said() bool { return f.text.Len() > 0 || len(f.calls) > 0 }

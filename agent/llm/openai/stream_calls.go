@@ -44,7 +44,7 @@ func functionOf(call map[string]any) map[string]any {
 }
 
 // ofCalls are the keys of a call that we read; all others are the provider's.
-var ofCalls = map[string]bool{"id": true, "type": true, "index": true, "function": true, "name": true, "arguments": true}
+var ofCalls = []string{"id", "type", "index", "function", "name", "arguments"}
 
 // call adds a piece of a call.
 func (f *folding) call(piece map[string]any) {
@@ -52,7 +52,7 @@ func (f *folding) call(piece map[string]any) {
 	name, args := inWords(fn["name"]), inWords(fn["arguments"])
 	c := f.callOf(piece, name, args)
 	for k, v := range piece {
-		if (!ofCalls[k] || k == "id") && v != nil && v != "" {
+		if (!named(ofCalls, k) || k == "id") && v != nil && v != "" {
 			c.wire[k] = v
 		}
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -79,16 +80,20 @@ func TestStreamsThatFail(t *testing.T) {
 		answer wire
 		want   trouble
 	}{
-		{"C31 finish reason error", sse(part, `{"choices":[{"delta":{},"finish_reason":"error"}],"error":{"message":"m","code":502}}`), trouble{llm.Overloaded, 0, 3}},
+		{"C31 finish reason error", sse(part, `{"choices":[{"delta":{},"finish_reason":"error"}],"error":{"message":"why it failed","code":502}}`), trouble{llm.Overloaded, 0, 3}},
 		{"C31 without a message", sse(part, `{"choices":[{"delta":{},"finish_reason":"error"}]}`), trouble{llm.Overloaded, 0, 3}},
-		{"C32 error as the last line", wire{header: eventStream, body: "data: " + part + "\n\ndata: {\"error\":{\"message\":\"m\"}}"}, trouble{llm.Overloaded, 0, 3}},
-		{"C32 error after a comment, with a space", wire{header: eventStream, body: ": x\n\ndata: { \"error\":{\"message\":\"m\"}}\n\n"}, trouble{llm.Overloaded, 0, 3}},
+		{"C32 error as the last line", wire{header: eventStream, body: "data: " + part + "\n\ndata: {\"error\":{\"message\":\"why it failed\"}}"}, trouble{llm.Overloaded, 0, 3}},
+		{"C32 error after a comment, with a space", wire{header: eventStream, body: ": x\n\ndata: { \"error\":{\"message\":\"why it failed\"}}\n\n"}, trouble{llm.Overloaded, 0, 3}},
 		{"C32 an end without a finish reason", sse(part), trouble{llm.Overloaded, 0, 3}},
 		{"C32 an end within an event", wire{header: eventStream, body: "data: " + part + "\n\ndata: {\"choi"}, trouble{llm.Overloaded, 0, 3}},
 		{"C32 a cut connection", wire{header: eventStream, body: "data: " + part + "\n\n", short: true}, trouble{llm.Overloaded, 0, 3}},
 		{"C32 done without a word", sse("[DONE]"), trouble{llm.Overloaded, 0, 3}},
-		{"C34 an error instead", wire{body: `{"error":{"message":"m","code":401}}`}, trouble{llm.Config, 0, 1}},
-		{"C34 an error that calls itself a stream", wire{header: eventStream, body: `{"error":{"message":"m","code":401}}`}, trouble{llm.Config, 0, 1}},
+		{"an end after the name of a call", sse(piece(`{"index":0,"id":"a","function":{"name":"weather"}}`)), trouble{llm.Overloaded, 0, 3}},
+		{"done after the name of a call, without a reason", sse(piece(`{"index":0,"id":"a","function":{"name":"weather","arguments":""}}`), "[DONE]"), trouble{llm.Overloaded, 0, 3}},
+		{"done within the arguments, without a reason", sse(piece(`{"index":0,"id":"a","function":{"name":"weather","arguments":"{\"ci"}}`), "[DONE]"), trouble{llm.Overloaded, 0, 3}},
+		{"C34 an error after comments", wire{header: eventStream, body: ": a\n\n" + `{"error":{"message":"why it failed","code":401}}`}, trouble{llm.Config, 0, 1}},
+		{"C34 an error instead", wire{body: `{"error":{"message":"why it failed","code":401}}`}, trouble{llm.Config, 0, 1}},
+		{"C34 an error that calls itself a stream", wire{header: eventStream, body: `{"error":{"message":"why it failed","code":401}}`}, trouble{llm.Config, 0, 1}},
 		{"C34 a page instead", wire{header: eventStream, body: "<html>gateway</html>"}, trouble{llm.Config, 0, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -100,6 +105,9 @@ func TestStreamsThatFail(t *testing.T) {
 				t.Fatalf("reply %+v", got)
 			}
 			same(t, c.want, trouble{err.Kind, err.RetryAfter, len(f.requests())})
+			if told := strings.Contains(c.answer.body, `"why it failed"`); told && !strings.Contains(err.Message, "why it failed") {
+				t.Errorf("the cause is lost: %s", err.Message)
+			}
 		})
 	}
 }
@@ -107,14 +115,16 @@ func TestStreamsThatFail(t *testing.T) {
 // Row C14.
 func TestC14StreamedReasoningGoesBackUnderItsName(t *testing.T) {
 	t.Parallel()
-	f := newFake(t, sse(delta(`{"reasoning_content":"r1 "}`), delta(`{"reasoning_content":"r2"}`), delta(`{"tool_calls":[`+goodCall+`]}`), finished))
-	m, _ := f.client(streaming)
-	got, err := complete(t, m, question())
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"reasoning_content", "reasoning"} {
+		f := newFake(t, sse(delta(`{"`+name+`":"r1 "}`), delta(`{"`+name+`":"r2"}`), delta(`{"tool_calls":[`+goodCall+`]}`), finished))
+		m, _ := f.client(streaming)
+		got, err := complete(t, m, question())
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "r1 r2", got.Reasoning)
+		same(t, `{"`+name+`":"r1 r2"}`, string(got.Extra))
 	}
-	same(t, "r1 r2", got.Reasoning)
-	same(t, `{"reasoning_content":"r1 r2"}`, string(got.Extra))
 }
 
 // Row C37.
@@ -140,8 +150,10 @@ func TestAStreamEndsWithItsLastEvent(t *testing.T) {
 	open := sse(delta(`{"content":"b"}`), finished, counted, "[DONE]")
 	open.short, open.open = true, true
 	f := newFake(t, open)
-	m, _ := f.client(func(c *Config) { c.Stream, c.Timeout, c.Tries = true, 5*time.Second, 1 })
-	if got, err := complete(t, m, question()); err != nil || got.Text != "b" {
-		t.Errorf("%+v, %v", got, err)
+	m, _ := f.client(func(c *Config) { c.Stream, c.Timeout, c.Tries = true, time.Minute, 1 })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // of the connection's own there is no end
+	defer cancel()
+	if got, err := m.Complete(ctx, question()); err != nil || got.Text != "b" || ctx.Err() != nil {
+		t.Errorf("%+v, %v, %v", got, err, ctx.Err())
 	}
 }

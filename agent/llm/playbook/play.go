@@ -245,7 +245,7 @@ func (b *book) summary(a ask) (string, bool) {
 func (b *book) known(lang string) string {
 	var all []string
 	for _, s := range b.scenes {
-		if s.Language == lang {
+		if s.Language == lang && !s.Unlisted {
 			all = append(all, "• "+s.Title)
 		}
 	}

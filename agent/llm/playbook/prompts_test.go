@@ -68,6 +68,7 @@ func TestTheNotesAreThoseOfThePrompts(t *testing.T) {
 		"check":   []string{"x"},
 		"closing": map[string]string{"Reason": "x"},
 		"retry":   "x",
+		"rolled":  map[string]any{"Turns": 3, "Steps": 3, "Text": `"x"`, "Plan": "", "Lines": []string{quote}},
 	} {
 		text, err := said.Render(template, data)
 		if err != nil {

@@ -33,6 +33,7 @@ type scene struct {
 	Title    string `yaml:"title"`    // a request that starts it, as a person would type it
 	Language string `yaml:"language"` // en or zh: the language of its answers
 	Request  string `yaml:"request"`  // regular expression over the request; named groups become values
+	Unlisted bool   `yaml:"unlisted"` // people are not told of it: a program sends the request
 	Steps    []step `yaml:"steps"`
 
 	request *regexp.Regexp

@@ -59,10 +59,13 @@ type Title struct {
 	Request  string
 }
 
-// Titles lists the requests that start a scene, in the order of the files.
+// Titles lists the requests of people that start a scene, in the order of the files.
 func (s *Server) Titles() []Title {
 	var all []Title
 	for _, sc := range s.book.scenes {
+		if sc.Unlisted {
+			continue
+		}
 		all = append(all, Title{Scene: sc.name, Language: sc.Language, Request: sc.Title})
 	}
 	return all

@@ -91,7 +91,7 @@ func TestFaultsThatAnotherTryMends(t *testing.T) {
 				m := start(t, faultsFirst(f), func(c *openai.Config) {
 					c.Stream = stream
 					if f.Kind == playbook.Hang {
-						c.Timeout = 100 * time.Millisecond
+						c.Timeout = time.Second
 					}
 				})
 				reply, err := m.Complete(t.Context(), deletion())

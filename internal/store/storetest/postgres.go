@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -25,22 +27,33 @@ import (
 // test is skipped, or fails when one is required.
 func Postgres(t *testing.T) *DB {
 	t.Helper()
-	template := os.Getenv(databaseVariable)
-	if template == "" {
+	if os.Getenv(databaseVariable) == "" {
 		return open(t, Schema(t), NewClock(), false)
 	}
-	admin, address := server(t)
-	name := id.New("t", time.Now())
+	address, migrated := Database(t)
+	return open(t, address, NewClock(), migrated)
+}
+
+// Database gives the address of a database of the test's own on the tests' server:
+// migrated where the package calls Main, else empty. It skips as Postgres does.
+func Database(t testing.TB) (address string, migrated bool) {
+	t.Helper()
+	admin, url := server(t)
+	name, template := id.New("t", time.Now()), os.Getenv(databaseVariable)
 	t.Cleanup(func() {
 		if _, err := admin.Exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"); err != nil {
 			t.Errorf("drop database: %v", err)
 		}
 	})
-	if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
+	statement := "CREATE DATABASE " + name
+	if template != "" {
+		statement += " TEMPLATE " + template
+	}
+	if _, err := admin.ExecContext(t.Context(), statement); err != nil {
 		t.Fatalf("create database: %v", err)
 	}
-	address.Path = "/" + name
-	return open(t, address.String(), NewClock(), true)
+	url.Path = "/" + name
+	return url.String(), template != ""
 }
 
 // Schema makes an empty schema and gives the address that leads into it.
@@ -63,7 +76,7 @@ func Schema(t *testing.T) string {
 }
 
 // server connects to the tests' server and gives its address.
-func server(t *testing.T) (*sql.DB, *url.URL) {
+func server(t testing.TB) (*sql.DB, *url.URL) {
 	t.Helper()
 	given := os.Getenv(serverVariable)
 	if given == "" {
@@ -125,13 +138,18 @@ func ordinary(dir string) (*syscall.SysProcAttr, error) {
 	return nil, fmt.Errorf("no ordinary user to run the server as")
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// FreePort gives a port that nothing else takes meanwhile: below those that the system
+// hands out to whoever connects, and far from the next one.
+func FreePort() (int, error) {
+	for range 200 {
+		port := 10_000 + rand.IntN(20_000)
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err != nil {
+			continue
+		}
+		return port, l.Close()
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, errors.New("no port is free")
 }
 
 // await waits until the server answers.
@@ -141,7 +159,7 @@ func await(address string) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	for range 200 {
+	for range 2400 { // two minutes: a machine may be busy
 		if err = db.Ping(); err == nil {
 			return nil
 		}

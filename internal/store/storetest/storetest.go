@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,14 +42,43 @@ func Each(t *testing.T, test func(t *testing.T, db *DB)) {
 // SQLite opens a fresh SQLite file.
 func SQLite(t *testing.T) *DB {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "test.db")
-	template := os.Getenv(fileVariable)
-	if template != "" {
-		if err := copyFile(path, template); err != nil {
-			t.Fatalf("copy the template: %v", err)
-		}
+	address, migrated := File(t)
+	return open(t, address, NewClock(), migrated)
+}
+
+// File gives the address of a SQLite file of the test's own: migrated where the package
+// calls Main, else empty.
+func File(t testing.TB) (address string, migrated bool) {
+	t.Helper()
+	path, template := filepath.Join(folder(t), "test.db"), os.Getenv(fileVariable)
+	if template == "" {
+		return "sqlite:" + path, false
 	}
-	return open(t, "sqlite:"+path, NewClock(), template != "")
+	if err := copyFile(path, template); err != nil {
+		t.Fatalf("copy the template: %v", err)
+	}
+	return "sqlite:" + path, true
+}
+
+// folder is one of the test's own: in memory where the system has room there, because
+// SQLite waits for the disk at every commit.
+func folder(t testing.TB) string {
+	t.Helper()
+	const memory, enough = "/dev/shm", 1 << 30
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(memory, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < enough {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp(memory, "countersign-test-") //nolint:usetesting // t.TempDir is on the disk
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // Replica opens the same database once more, as another process would: with a pool
@@ -61,7 +91,10 @@ func (db *DB) Replica(t *testing.T) *DB {
 func open(t *testing.T, url string, clock *Clock, migrated bool) *DB {
 	t.Helper()
 	db := &DB{URL: url, Clock: clock, Bell: &Bell{}, Wished: &Counter{}}
-	s, err := store.Open(t.Context(), store.Config{URL: url, Bell: db.Bell, OnWish: db.Wished.Add, Now: clock.Now})
+	s, err := store.Open(t.Context(), store.Config{
+		URL: url, Bell: db.Bell, OnWish: db.Wished.Add, Now: clock.Now,
+		Patience: 2 * time.Minute, // hundreds wait for one row, on a machine that does other things
+	})
 	if err != nil {
 		t.Fatalf("open: %v", err)
 	}

@@ -55,7 +55,7 @@ function paneHead(channel) {
   return [
     backButton(),
     h('h1', null, direct ? avatar(bot(), 22) : icon(channel.kind === 'group' ? 'lock' : 'hash', 18), h('span', null, channelTitle(channel))),
-    channel.topic && h('p', { class: 'topic', title: channel.topic }, channel.topic),
+    channel.topic && h('p', { class: 'topic', title: t(channel.topic) }, t(channel.topic)),
     headTools(channel),
   ];
 }

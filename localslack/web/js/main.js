@@ -10,7 +10,7 @@ import { drawScenes, fillWhenThere, scenesPane } from './scenes.js';
 import { drawSidebar, sidebar } from './sidebar.js';
 import { bot, changed, channelById, me, onChange, state } from './store.js';
 import { drawThread, threadPane } from './thread.js';
-import { respeak, word } from './words.js';
+import { respeak, t, word } from './words.js';
 
 const banner = h('p', { class: 'banner', role: 'note', data: { testid: 'banner' }, hidden: true });
 const offline = h('p', { class: 'banner offline', role: 'status', hidden: true }, word('span', 'Not connected. Trying again…'));
@@ -21,7 +21,7 @@ function draw() {
   if (!state.snap || state.snap.me !== state.route.as) return;
   const r = state.route;
   const right = r.thread ? 'thread' : state.panel === 'try' && state.snap.scenes.length ? 'try' : '';
-  banner.textContent = state.snap.banner;
+  banner.textContent = t(state.snap.banner);
   banner.hidden = !state.snap.banner;
   offline.hidden = state.online;
   Object.assign(app.dataset, { main: r.home ? 'home' : 'channel', right, nav: String(r.nav), sheet: String(Boolean(state.sheet)) });

@@ -34,11 +34,11 @@ export function drawScenes() {
 
 function scene(s, i) {
   const who = personById(s.as);
-  const [, number = String(i + 1), title = s.title] = s.title.match(/^(\d+)\s*[·.:]\s*(.+)$/) ?? [];
+  const [, number = String(i + 1), title = t(s.title)] = t(s.title).match(/^(\d+)\s*[·.:]\s*(.+)$/) ?? [];
   return h('article', { class: s.available ? 'scene' : 'scene later', data: { testid: 'scene', scene: String(i + 1) } },
     h('h2', null, h('span', { class: 'number' }, number), title),
     h('blockquote', { class: 'paste' }, s.text),
-    s.details && h('p', { class: 'muted' }, s.details),
+    s.details && h('p', { class: 'muted' }, t(s.details)),
     s.available
       ? h('div', { class: 'scene-foot' }, h('span', { class: 'muted' }, who ? t('as {name}', { name: nameOf(who) }) : ''), h('button', { type: 'button', class: 'button small primary', data: { testid: 'scene-use' }, on: { click: () => use(s) } }, t('Fill in')))
       : h('p', { class: 'not-yet' }, icon('alert', 14), h('span', null, notYet(s))));

@@ -3,7 +3,7 @@
 
 import { language } from './dates.js';
 import { h } from './dom.js';
-import { me } from './store.js';
+import { me, state } from './store.js';
 
 const ZH = {
   'You are': '你的身份', Channels: '频道', App: '应用', 'Home tab': '主页', Home: '主页', Thread: '消息列', Messages: '消息',
@@ -39,7 +39,7 @@ const ZH = {
 
 /** t says text in the viewer's language and fills in {names}. */
 export function t(text, values = {}) {
-  const said = (language(me()) === 'zh' && ZH[text]) || text;
+  const said = state.snap?.words?.[text] || (language(me()) === 'zh' && ZH[text]) || text;
   return said.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
