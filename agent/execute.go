@@ -96,6 +96,13 @@ func (w *worker) reads(ctx context.Context) error {
 }
 
 func (w *worker) read(ctx context.Context, s Step) Step {
+	if t, ok := w.a.Gate.Tools.Get(s.Tool); ok {
+		s.become(t.Spec())
+	}
+	if s.Effects { // nobody was asked about those, and no commit would say that it executes
+		w.refuse(&s, toolChanged())
+		return s
+	}
 	s.StartedAt, s.Executed, s.Attempts = w.a.Now(), s.Proposed, s.Attempts+1
 	result, err := w.invoke(ctx, &s, nil)
 	if err != nil {
@@ -157,6 +164,7 @@ func (w *worker) start(ctx context.Context, s *Step, next Step, c Change, previe
 	next.State, next.Epoch, next.StartedAt, next.Attempts = StepExecuting, w.lease.Epoch, w.a.Now(), s.Attempts+1
 	if t, ok := w.a.Gate.Tools.Get(s.Tool); ok {
 		next.Contract = tools.Contract(t.Spec())
+		next.become(t.Spec())
 	}
 	c.Steps = append(c.Steps, Moved(s, next))
 	c.Audit = append(c.Audit, w.entry("step.executing", &next, map[string]any{"tool": next.Tool, "arguments": string(next.Executed), "attempt": next.Attempts}))

@@ -34,11 +34,15 @@ func (w *worker) recheckOne(ctx context.Context, s *Step) error {
 	case p.Refusal != nil:
 		return w.refuseNow(ctx, s, p.Refusal)
 	case p.Spec.Effects != s.Effects:
-		return w.refuseNow(ctx, s, &tools.Failure{Code: "changed", Message: "the tool changed meanwhile; nothing was called, call it again"})
+		return w.refuseNow(ctx, s, toolChanged())
 	case !w.free(s, p):
 		return w.askAfterAll(ctx, s, p)
 	}
 	return nil
+}
+
+func toolChanged() *tools.Failure {
+	return &tools.Failure{Code: "changed", Message: "the tool changed meanwhile; nothing was called, call it again"}
 }
 
 // free says that nobody has to countersign a call, and that a rule which counts what it

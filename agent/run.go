@@ -164,8 +164,9 @@ type Step struct {
 	Fingerprint string          // of tool and canonical arguments
 	Extra       json.RawMessage
 	Risk        tools.Risk
-	Effects     bool
-	Private     bool
+	// What the tool does, as it was proposed or called: either is only ever added.
+	Effects bool
+	Private bool
 	// What became of it, each set once.
 	State       StepState
 	Executed    json.RawMessage
@@ -187,6 +188,11 @@ type Step struct {
 	ProposedAt  time.Time
 	StartedAt   time.Time
 	EndedAt     time.Time
+}
+
+// become takes on what its tool does by now, which may be more than when it was proposed.
+func (s *Step) become(spec tools.Spec) {
+	s.Effects, s.Private = s.Effects || spec.Effects, s.Private || spec.Private
 }
 
 // Unknown says that nobody knows what the call did. That stays so where a person gave it

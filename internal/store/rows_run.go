@@ -161,7 +161,7 @@ func (w *stepRow) outcome() []column {
 		{"state", w.State}, {"executed", w.Executed}, {"observation", w.Observation}, {"output", w.Output}, {"summary", w.Summary},
 		{"effect", w.Effect}, {"code", w.Code}, {"outcome", w.Outcome}, {"sources", w.Sources}, {"approval", w.Approval},
 		{"grant_id", w.GrantID}, {"grant_team", w.GrantTeam}, {"grant_user", w.GrantUser}, {"contract", w.Contract}, {"epoch", w.Epoch}, {"attempts", w.Attempts},
-		{"question", w.Question}, {"started_at", w.StartedAt}, {"ended_at", w.EndedAt},
+		{"effects", w.Effects}, {"private", w.Private}, {"question", w.Question}, {"started_at", w.StartedAt}, {"ended_at", w.EndedAt},
 	}
 }
 
