@@ -35,11 +35,11 @@ func (d *Door) ProbeDue(ctx context.Context) error {
 }
 
 func (d *Door) probe(ctx context.Context, ref StepRef) error {
-	run, step, err := d.Store.Step(ctx, ref.Run, ref.N)
+	c, err := d.Store.Step(ctx, ref.Run, ref.N)
 	if err != nil {
 		return err
 	}
-	c := &Case{Run: *run, Step: *step}
+	step := &c.Step
 	tool, _ := d.Gate.Tools.Get(step.Tool)
 	prober, ok := tool.(tools.Prober)
 	if !ok || step.State != agent.StepUncertain || step.Contract != tools.Contract(tool.Spec()) {

@@ -36,11 +36,11 @@ func (c *Case) Fixed() bool { return c.Step.State == agent.StepUncertain }
 
 // Store keeps approvals. internal/store implements it on both databases.
 type Store interface {
-	// Case reads an approval with its revisions, decisions, step and run header:
-	// agent.ErrNotFound when there is none.
+	// Case reads an approval with its revisions, decisions, step and run header, and what
+	// the run has read: agent.ErrNotFound when there is none.
 	Case(ctx context.Context, approval string) (*Case, error)
-	// Step reads a run's header and one of its steps: agent.ErrNotFound when there is none.
-	Step(ctx context.Context, run string, step int) (*agent.Run, *agent.Step, error)
+	// Step reads the same of a step, but no approval: agent.ErrNotFound when there is none.
+	Step(ctx context.Context, run string, step int) (*Case, error)
 	// Record writes a change in one transaction: agent.ErrSettled when the
 	// approval or a step was not as the change expects, or the run in which it opens
 	// one has ended; then nothing was written.

@@ -49,14 +49,13 @@ func (d *Door) Settle(ctx context.Context, s Settlement) (Outcome, error) {
 }
 
 func (d *Door) settleOnce(ctx context.Context, s Settlement, person policy.Person) (Outcome, error) {
-	run, step, err := d.Store.Step(ctx, s.Run, s.Step)
+	c, err := d.Store.Step(ctx, s.Run, s.Step)
 	if errors.Is(err, agent.ErrNotFound) {
 		return d.refuseFinding(ctx, s, "unknown", "")
 	}
 	if err != nil {
 		return Outcome{}, fmt.Errorf("read step %d of %s: %w", s.Step, s.Run, err)
 	}
-	c := &Case{Run: *run, Step: *step}
 	needs, err := d.needsOf(ctx, c)
 	if err != nil {
 		return Outcome{}, err
@@ -138,7 +137,7 @@ func (d *Door) needsOf(ctx context.Context, c *Case) (policy.Requirement, error)
 	if err != nil {
 		return policy.Requirement{}, fmt.Errorf("read approval %s: %w", c.Step.Approval, err)
 	}
-	c.Approval, c.Read = old.Approval, old.Read
+	c.Approval = old.Approval
 	return old.Approval.Current().Requirement, nil
 }
 

@@ -63,3 +63,23 @@ func TestAReadThatIsPrivateByNow(t *testing.T) {
 		}
 	})
 }
+
+// A further call that had no card is judged by what the run has read, as the first was.
+func TestRunAgainAfterAPrivateRead(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o apptest.Options) {
+		wipe, look := losing(tools.High), &apptest.Counter{Name: "look", Risk: tools.Low, Private: true}
+		lost := lost(t, wipe, `
+rules:
+  - {tool: wipe, risk: medium, at_most: {count: 1, within: 1h}}
+  - {tool: wipe, when: "size(run.read) > 0", deny: nothing is wiped by what was read}
+`)
+		lost.Database, lost.Extra = o.Database, append(lost.Extra, look)
+		lost.Model = apptest.Play(
+			apptest.Calls("look", `{"thought":"a","what":"x"}`), apptest.Calls("wipe", `{"thought":"a","what":"x"}`), apptest.Says("That is all."))
+		s := start(t, lost)
+		ask := s.asks("look, then wipe it")
+		s.wantsAgain(s.mgr, s.question(ask))
+		s.told(s.mgr, "nothing is wiped by what was read")
+	})
+}

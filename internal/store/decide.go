@@ -41,17 +41,35 @@ func loadCases(tx *gorm.DB, rows []approvalRow) ([]decisions.Case, error) {
 	}
 	out := make([]decisions.Case, len(list))
 	for i, a := range list {
-		run, step, err := loadStep(tx, a.Run, a.Step)
+		c, err := loadCase(tx, a.Run, a.Step)
 		if err != nil {
 			return nil, err
 		}
-		read, err := privateSources(tx, a.Run)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = decisions.Case{Run: *run, Step: *step, Approval: *a, Read: read}
+		c.Approval = *a
+		out[i] = *c
 	}
 	return out, nil
+}
+
+// loadCase reads what a call is judged by, but no approval of it.
+func loadCase(tx *gorm.DB, run string, n int) (*decisions.Case, error) {
+	r, err := loadRun(tx, run)
+	if err != nil {
+		return nil, err
+	}
+	var rows []stepRow
+	if err := tx.Where("run = ? AND n = ?", run, n).Limit(1).Find(&rows).Error; err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, agent.ErrNotFound
+	}
+	step, err := rows[0].step()
+	if err != nil {
+		return nil, err
+	}
+	read, err := privateSources(tx, run)
+	return &decisions.Case{Run: *r, Step: step, Read: read}, err
 }
 
 // privateSources names what private tools have read for a run.
@@ -71,31 +89,14 @@ func privateSources(tx *gorm.DB, run string) ([]string, error) {
 	return agent.PrivateSources(steps), nil
 }
 
-func loadStep(tx *gorm.DB, run string, n int) (*agent.Run, *agent.Step, error) {
-	r, err := loadRun(tx, run)
-	if err != nil {
-		return nil, nil, err
-	}
-	var rows []stepRow
-	if err := tx.Where("run = ? AND n = ?", run, n).Limit(1).Find(&rows).Error; err != nil {
-		return nil, nil, err
-	}
-	if len(rows) == 0 {
-		return nil, nil, agent.ErrNotFound
-	}
-	step, err := rows[0].step()
-	return r, &step, err
-}
-
 // Step implements decisions.Store.
-func (s *Store) Step(ctx context.Context, run string, step int) (*agent.Run, *agent.Step, error) {
-	var r *agent.Run
-	var st *agent.Step
+func (s *Store) Step(ctx context.Context, run string, step int) (*decisions.Case, error) {
+	var c *decisions.Case
 	err := s.snapshot(ctx, func(tx *gorm.DB) (err error) {
-		r, st, err = loadStep(tx, run, step)
+		c, err = loadCase(tx, run, step)
 		return err
 	})
-	return r, st, err
+	return c, err
 }
 
 // Record implements decisions.Store. The rows are taken in the order of every

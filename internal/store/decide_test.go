@@ -196,14 +196,14 @@ func TestAVerdictMovesTheStepInTheSameCommit(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *storetest.DB) {
 		run, a := db.Awaiting(t, "1")
-		_, step, err := db.Step(t.Context(), run, 1)
+		before, err := db.Step(t.Context(), run, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := verdict(&a, approvals.Rejected, "U2", db.Clock.Now())
-		moved := *step
+		moved := before.Step
 		moved.State, moved.Observation = agent.StepRefused, "Refused: no."
-		c.Steps = []agent.StepChange{agent.Moved(step, moved)}
+		c.Steps = []agent.StepChange{agent.Moved(&before.Step, moved)}
 		c.Steps[0].From = agent.StepAsking
 		if err := db.Record(t.Context(), c); !errors.Is(err, agent.ErrSettled) {
 			t.Fatalf("a step in another state: %v", err)
@@ -267,7 +267,7 @@ func TestCaseAndStepOfNothing(t *testing.T) {
 		if _, err := db.Case(t.Context(), "anone"); !errors.Is(err, agent.ErrNotFound) {
 			t.Errorf("case: %v", err)
 		}
-		if _, _, err := db.Step(t.Context(), run, 7); !errors.Is(err, agent.ErrNotFound) {
+		if _, err := db.Step(t.Context(), run, 7); !errors.Is(err, agent.ErrNotFound) {
 			t.Errorf("step: %v", err)
 		}
 	})

@@ -23,15 +23,15 @@ func TestTheWholeHasEverything(t *testing.T) {
 		if err := db.Record(t.Context(), verdict(&a, approvals.Rejected, "U2", now)); err != nil {
 			t.Fatal(err)
 		}
-		_, step, err := db.Step(t.Context(), run, 1)
+		before, err := db.Step(t.Context(), run, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, f := db.Claimed(t, run, "worker")
-		refused := *step
+		refused := before.Step
 		refused.State = agent.StepRefused
 		_, err = db.Commit(t.Context(), f, agent.Change{
-			Steps: []agent.StepChange{agent.Moved(step, refused)}, Consumed: []agent.Consumed{{ID: "m1", Turn: 1}},
+			Steps: []agent.StepChange{agent.Moved(&before.Step, refused)}, Consumed: []agent.Consumed{{ID: "m1", Turn: 1}},
 		})
 		if err != nil {
 			t.Fatal(err)
