@@ -119,6 +119,9 @@ func (w *worker) invoke(ctx context.Context, s *Step, preview *tools.Preview) (t
 	if !ok {
 		return tools.Result{}, &tools.Failure{Code: "unknown_tool", Message: "the tool " + s.Tool + " is no longer there"}
 	}
+	if s.State == StepExecuting && tools.Contract(t.Spec()) != s.Contract { // it changed during the commit
+		return tools.Result{}, toolChanged()
+	}
 	timeout := t.Spec().Timeout
 	if timeout == 0 {
 		timeout = w.a.Gate.Timeout
@@ -163,7 +166,9 @@ func (w *worker) start(ctx context.Context, s *Step, next Step, c Change, previe
 	from := s.State
 	next.State, next.Epoch, next.StartedAt, next.Attempts = StepExecuting, w.lease.Epoch, w.a.Now(), s.Attempts+1
 	if t, ok := w.a.Gate.Tools.Get(s.Tool); ok {
-		next.Contract = tools.Contract(t.Spec())
+		if tools.Contract(t.Spec()) != next.Contract {
+			return ErrMoved // it changed since it was looked at: once more
+		}
 		next.become(t.Spec())
 	}
 	c.Steps = append(c.Steps, Moved(s, next))

@@ -82,7 +82,7 @@ func (w *worker) underGrant(ctx context.Context, s *Step) error {
 		return w.refuseNow(ctx, s, failure)
 	}
 	next := *s
-	next.Executed, next.Grant, next.GrantBy = s.Proposed, g.ID, g.Giver
+	next.Executed, next.Grant, next.GrantBy, next.Contract = s.Proposed, g.ID, g.Giver, p.Contract
 	now := w.a.Now()
 	e := audit.Entry{
 		At: now, Kind: "grant.used", Run: w.run.ID, Step: s.N, Approval: g.Approval, Team: g.Giver.Team, User: g.Giver.User, Via: "worker",

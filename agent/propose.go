@@ -132,7 +132,7 @@ func (w *worker) gate(ctx context.Context, s *Step, c *Change) {
 		Run: w.run.ID, Step: strconv.Itoa(s.N), Tool: s.Tool, Raw: s.Raw, Asker: w.asker, Channel: w.run.Channel, Read: w.privateSources(),
 	})
 	s.Thought, s.Proposed, s.Risk = cut(passed.Thought, longestThought), passed.Args, orRisk(passed.Ruling.Risk, passed.Spec.Risk)
-	s.Effects, s.Private = passed.Spec.Effects, passed.Spec.Private
+	s.Effects, s.Private, s.Contract = passed.Spec.Effects, passed.Spec.Private, passed.Contract
 	if passed.Args != nil {
 		s.Fingerprint = tools.Fingerprint(s.Tool, passed.Args)
 	}

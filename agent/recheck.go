@@ -38,6 +38,7 @@ func (w *worker) recheckOne(ctx context.Context, s *Step) error {
 	case !w.free(s, p):
 		return w.askAfterAll(ctx, s, p)
 	}
+	s.Contract = p.Contract
 	return nil
 }
 

@@ -32,7 +32,7 @@ func (w *worker) redeem(ctx context.Context, s *Step) error {
 		return w.lapse(ctx, s, a, passed, why)
 	}
 	next := *s
-	next.Executed = r.Args
+	next.Executed, next.Contract = r.Args, r.Contract
 	now := w.a.Now()
 	return w.start(ctx, s, next, Change{
 		Approvals: []ApprovalChange{{ID: a.ID, From: approvals.Approved, To: approvals.Redeemed, Version: a.Version, At: now}},

@@ -180,7 +180,7 @@ type Step struct {
 	Approval    string       // the id of its latest approval
 	Grant       string       // the standing grant under which it ran without a card
 	GrantBy     policy.Actor // who gave that
-	Contract    string       // of the tool when it was called with effects
+	Contract    string       // of the tool that was looked at last, and of no other is it called with effects
 	Epoch       int64        // of the worker that executes it
 	Attempts    int          // how often the tool was called
 	Question    string       // of a step that asks
