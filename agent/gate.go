@@ -80,9 +80,17 @@ func (g *Gate) guard(ctx context.Context, t tools.Tool, args json.RawMessage) *t
 	ctx, cancel := context.WithTimeout(ctx, g.Timeout)
 	defer cancel()
 	if err := guard.Check(ctx, args); err != nil {
-		return asFailure(err, "refused")
+		return looked(asFailure(err, "refused"))
 	}
 	return nil
+}
+
+// looked marks what a tool said about a call that was not made: of a private one it was
+// read as a result is.
+func looked(f *tools.Failure) *tools.Failure {
+	out := *f
+	out.Looked = true
+	return &out
 }
 
 // Preview takes the effect of a call without having it; nil when the tool offers
@@ -101,7 +109,7 @@ func (g *Gate) Preview(ctx context.Context, t tools.Tool, c tools.Call) (*tools.
 	preview, err := p.Preview(ctx, c)
 	var known *tools.Failure
 	if errors.As(err, &known) {
-		return nil, known
+		return nil, looked(known)
 	}
 	if err != nil {
 		preview = tools.Preview{Untried: fmt.Sprintf("the effect could not be shown: %s", err)}
@@ -135,6 +143,9 @@ func (g *Gate) Refuse(s *Step, f *tools.Failure, now time.Time) {
 	s.State, s.Code, s.Observation, s.EndedAt = StepRefused, f.Code, text, now
 	s.Outcome = tools.Digest("outcome", text)
 	s.Summary = cut(firstLine(f.Message), 200)
+	if f.Looked && s.Private {
+		s.Sources = []string{s.Tool}
+	}
 }
 
 func (g *Gate) unknown(name string) string {

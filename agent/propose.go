@@ -247,7 +247,7 @@ func (w *worker) privateSources() []string { return PrivateSources(w.steps) }
 func PrivateSources(steps []Step) []string {
 	var out []string
 	for i := range steps {
-		if s := &steps[i]; s.Private && s.Attempts > 0 { // an error may tell as much as a result
+		if s := &steps[i]; s.Private && (s.Attempts > 0 || len(s.Sources) > 0) { // an error may tell as much as a result
 			out = append(out, s.Sources...)
 			if len(s.Sources) == 0 {
 				out = append(out, s.Tool)

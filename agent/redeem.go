@@ -146,7 +146,7 @@ func (w *worker) lapseTwice(ctx context.Context, s *Step, a *approvals.Approval,
 		return err
 	}
 	next := *s
-	w.refuse(&next, &tools.Failure{Code: "lapsed", Message: text})
+	w.refuse(&next, &tools.Failure{Code: "lapsed", Message: text, Looked: true})
 	w.run.Closing = HaltUncertain
 	return w.giveUp(ctx, s, next, a, why)
 }

@@ -131,6 +131,7 @@ type Failure struct {
 	Message string // one or more clear sentences: what was wrong and what is allowed
 	Pointer string // JSON pointer into the arguments, when one is to blame
 	Breach  Breach // the rule of the schema that was broken there; zero: it was none
+	Looked  bool   // the tool said it about a call that was not made
 }
 
 // Error makes a Failure an error.

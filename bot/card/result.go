@@ -59,7 +59,7 @@ func (r *Renderer) HushedAt(w *agent.Work, step int) bool { return r.privateBefo
 func (r *Renderer) privateBefore(w *agent.Work, step int) bool {
 	for i := range w.Steps {
 		s := &w.Steps[i]
-		if s.N < step && s.State.Settled() && s.State != agent.StepCancelled && s.Attempts > 0 && r.private(s.Tool, s) {
+		if s.N < step && s.State.Settled() && s.State != agent.StepCancelled && (s.Attempts > 0 || len(s.Sources) > 0) && r.private(s.Tool, s) {
 			return true
 		}
 	}

@@ -75,7 +75,7 @@ func loadCase(tx *gorm.DB, run string, n int) (*decisions.Case, error) {
 // privateSources names what private tools have read for a run.
 func privateSources(tx *gorm.DB, run string) ([]string, error) {
 	var rows []stepRow
-	err := tx.Select("tool", "private", "attempts", "sources").Where("run = ? AND private AND attempts > 0", run).Order("n").Find(&rows).Error
+	err := tx.Select("tool", "private", "attempts", "sources").Where("run = ? AND private AND (attempts > 0 OR sources LIKE '[%')", run).Order("n").Find(&rows).Error
 	if err != nil {
 		return nil, err
 	}
