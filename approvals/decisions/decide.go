@@ -304,6 +304,9 @@ func (d *Door) settleStep(change *Change, c *Case, to agent.StepState, code, tex
 	}
 	step := c.Step
 	step.State, step.Code, step.Observation, step.EndedAt = to, code, text, d.Now()
+	if step.Private && change.Decision != nil && change.Decision.Reason != "" { // the card keeps it from the channel
+		step.Sources = []string{step.Tool}
+	}
 	change.Steps = append(change.Steps, agent.Moved(&c.Step, step))
 }
 
