@@ -108,7 +108,7 @@ func (s *Server) showRun(r *http.Request, t *Token) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out := s.tell(work)
+	out := s.tell(work, t)
 	for _, a := range work.Approvals {
 		if a.Open() {
 			out.Approvals = append(out.Approvals, waiting(a, decides[a.ID]))
@@ -151,7 +151,7 @@ func (s *Server) visible(r *http.Request, t *Token) (work *agent.Work, decides m
 	return work, decides, nil
 }
 
-func (s *Server) tell(w *agent.Work) run {
+func (s *Server) tell(w *agent.Work, t *Token) run {
 	r := &w.Run
 	out := run{
 		ID: r.ID, State: string(r.State), Halt: string(r.Halt), Asker: r.Asker.User, Owner: r.Owner.User, Origin: r.Origin,
@@ -163,13 +163,18 @@ func (s *Server) tell(w *agent.Work) run {
 	if !r.EndedAt.IsZero() {
 		out.EndedAt = &r.EndedAt
 	}
+	hush := false // whoever decides reads nothing of a private read, as the channel does not
 	for i := range w.Steps {
 		x := &w.Steps[i]
 		told := step{N: x.N, Tool: x.Tool, Risk: string(x.Risk), State: string(x.State)}
-		if !x.Private {
+		if !x.Private && !hush {
 			told.Summary, told.Effect = s.Mask(x.Summary), s.Mask(x.Effect)
 		}
 		out.Steps = append(out.Steps, told)
+		hush = hush || t.Scope != Ask && len(agent.PrivateSources(w.Steps[i:i+1])) > 0
+	}
+	if hush {
+		out.Answer = ""
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -255,6 +256,21 @@ func TestTokenReadsOnlyWhatItMayDecide(t *testing.T) {
 				t.Errorf("who may decide %s and not %s reads %v of %v", tt.reads, tt.from, a["arguments"], a["tool"])
 			}
 		}
+	}
+}
+
+// A token that decides reads nothing that later steps made of a private read: the channel does not either.
+func TestTokenReadsNothingOfAPrivateRead(t *testing.T) {
+	t.Parallel()
+	vault, jot := &apptest.Counter{Name: "vault", Risk: tools.Low, Private: true}, &apptest.Counter{Name: "jot", Risk: tools.Low}
+	s := start(t, listening(t, apptest.Options{Extra: []tools.Tool{vault, jot, &apptest.Counter{Name: "wipe", Risk: tools.High}}, Model: apptest.Play(
+		apptest.Calls("vault", `{"thought":"a","what":"x"}`), apptest.Calls("jot", `{"thought":"a","what":"4711"}`),
+		apptest.Calls("wipe", `{"thought":"a","what":"b"}`), apptest.Says("That is all."),
+	)}))
+	s.card(s.asks("how much is left?"))
+	out := s.program("judge", api.Decide, s.mgr).wants(200, "GET", "/v1/runs/"+s.whole().Run.ID, nil)
+	if told := fmt.Sprint(out["steps"]); strings.Contains(told, "4711") {
+		t.Errorf("whoever may decide another call reads %s", told)
 	}
 }
 
