@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"countersign/approvals"
+	"countersign/approvals/policy"
 	"countersign/tools"
 )
 
@@ -257,7 +258,10 @@ func (w *worker) takeOver(ctx context.Context, s *Step) error {
 	}
 	inWindow := p.Spec.Window == 0 || w.a.Now().Sub(s.StartedAt) < p.Spec.Window
 	same := p.Refusal == nil && p.Contract == s.Contract && string(p.Args) == string(s.Executed)
-	countersigned := s.Approval != "" || s.Grant != "" || w.free(s, p)
+	countersigned := s.Grant != "" || w.free(s, p)
+	if a := w.open[s.Approval]; a != nil {
+		countersigned = p.Ruling.Outcome != policy.Ask || policy.Covers(a.Current().Requirement, p.Ruling.Needs)
+	}
 	if p.Spec.Idempotent && inWindow && s.Attempts < 2 && same && countersigned {
 		return w.start(ctx, s, *s, Change{}, w.shown(s))
 	}

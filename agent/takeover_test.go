@@ -27,6 +27,11 @@ func TestALeftCallIsMadeOnceMoreWithinItsWindow(t *testing.T) {
 			s.rewire()
 			s.db.Clock.Step(10 * time.Second)
 		}, 1},
+		{"stricter rules", func(s *stage) {
+			s.quorum = 2
+			s.rewire()
+			s.db.Clock.Step(10 * time.Second)
+		}, 1},
 		{"no longer there", func(s *stage) {
 			kept := s.tools["pay"]
 			delete(s.tools, "pay")
